@@ -65,7 +65,7 @@ def link_months(
 
 def spent(folder: Path) -> float:
     """By A's account."""
-    ledger = Ledger(open_state(folder / "state-A", {}).ledger)
+    ledger = Ledger(open_state(folder / "state-A", {}).database)
     (account,) = accounts(ledger.runs(), ledger.budgets())
     return float(account.spent.epsilon)
 

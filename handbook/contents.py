@@ -22,7 +22,7 @@ CHAPTERS = (
     Chapter("Start", ("install", "quickstart", "tutorial", "own-table", "notebooks")),
     Chapter("Choose", ("choosing", "planning", "rules", "blocking", "fields", "learning", "quality")),
     Chapter("Be sure", ("security", "privacy", "threat-model", "audit", "replay", "maths")),
-    Chapter("Run", ("data", "databases", "again", "series", "resume", "scale", "cluster")),
+    Chapter("Run", ("data", "databases", "again", "series", "resume", "state", "scale", "cluster")),
     Chapter("How it works", ("protocols/index", "engines", "wire", "evaluation", "reproduction")),
     Chapter(
         "Look up",

@@ -162,7 +162,7 @@ def _kept(office: faults.Office) -> dict[str, Any]:
     assert known is not None
     facts = dict(read_receipt(known.receipt).facts)
     facts["parties"] = {
-        side: {name: value for name, value in party.items() if name not in ("card", "time", "accord")}
+        side: {name: value for name, value in party.items() if name not in ("card", "time", "accord", "log")}
         for side, party in facts["parties"].items()
     }
     key = row.key.hex() if row.key else None

@@ -98,6 +98,10 @@ class UnsureOutputError(OutputError):
     interrupted run writes it again when it is resumed."""
 
 
+class CopyOutputError(OutputError):
+    """{path} cannot be written: {reason}. Name another FILE."""
+
+
 class LayoutOutputError(OutputError):
     """{path} cannot be written: {reason}. It belongs next to the table: move one of them elsewhere."""
 
@@ -157,12 +161,6 @@ class FullBatchError(SeriesError):
     who come now (ε, δ) does not hold."""
 
 
-class LedgerError(AccordError):
-    """The ledger {path} cannot be used: {reason}. {mend}"""
-
-    exit_code = 6
-
-
 class StateError(AccordError):
     """The state in {path} cannot be used: {reason}. {mend}"""
 
@@ -179,11 +177,10 @@ class ScratchError(StateError):
     exit_code = 6
 
 
-class UnstoredError(StateError):
-    """The run {run} was charged ε = {epsilon}, δ = {delta}, and then could not be stored in {path}: {reason}.
-    It cannot be resumed, on either side. Make room; then both link again, {again}."""
+class DamagedError(StateError):
+    """{path} is damaged: {reason}. Nothing of it was used or sent, and nothing was charged. {mend}"""
 
-    exit_code = 6
+    exit_code = 16
 
 
 class PeerError(AccordError):

@@ -11,40 +11,45 @@ import pytest
 
 from accord.accountable.pledge import PLEDGE
 from accord.accountable.signing import read_commitment
-from accord.accountable.stored import attempts, read_opening
+from accord.accountable.stored import attempts
 from accord.accountable.transcript import SEAL
-from accord.errors import PeerError, StateError, TrustError
+from accord.errors import DamagedError, PeerError, TrustError
 from accord.notices import Notice
 from accord.peer.handshake import HELLO, Hello
 from accord.peer.identity import make_identity
 from accord.peer.partners import add_partner
+from accord.run.receipt import receipt_of
 from accord.run.stages import Linked, begin
 from accord.secure.party import Party, run_pair
 from accord.side import Side
+from accord.state.folder import State
+from accord.state.runs import open_run
+from accord.version import __version__
 from tests.replay.replays import done, offices, the_run
 from tests.run import faults
 from tests.run.faults import Line, Office, Wire
 from tests.run.test_canaries import found, stored
 from tests.run.test_tampered import flipped, tampered
+from tests.state.damage import flip_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
 
 def secrets(office: Office, name: str) -> dict[str, list[bytes]]:
     """The seed and its salts, and the keys of all connections, as bytes and in hex."""
-    folder = office.state.run(name)
-    seed = read_commitment(folder).seed
+    run = open_run(office.state, name)
+    seed = read_commitment(run).seed
     whole = seed.reveal()
     parts = {"seed": [whole[:32]], "salts": [whole[32:64], whole[64:]], "keys": []}
-    for number, attempt in enumerate(attempts(folder), 1):
-        nonces = b"".join(hello[43:75] for hello in read_opening(attempt).values())
-        parts["keys"] += [seed.connection(n, number, nonces) for n in range(3)]
+    for attempt in attempts(run):
+        nonces = b"".join(hello[43:75] for hello in attempt.hellos().values())
+        parts["keys"] += [seed.connection(n, attempt.number, nonces) for n in range(3)]
     return {
         kind: [form for one in values for form in (one, one.hex().encode())] for kind, values in parts.items()
     }
 
 
-def test_the_seed_never_leaves_its_file(tmp_path: Path) -> None:
+def test_the_seed_never_leaves_the_database(tmp_path: Path) -> None:
     both, wire = offices(tmp_path, "greedy"), Wire(frames=60, told=True)
     told: list[Notice] = []
     parties: dict[Side, Party[Linked]] = {}
@@ -61,10 +66,10 @@ def test_the_seed_never_leaves_its_file(tmp_path: Path) -> None:
         assert found(wanted, frames) == []
         assert found(wanted, {"notices": repr(told).encode()}) == []
         own, other = (stored(both[s].state.folder) for s in (side, side.other))
-        assert {place for _, place in found(wanted, own)} == {f"runs/{name}/seed"}
+        assert {place for _, place in found(wanted, own)} == {"state.sqlite"}
         assert found(wanted, other) == []
         # The search finds what is there: what was pledged travels, and stands in both folders.
-        pledged = {"pledge": [read_commitment(office.state.run(name)).pledges[side].commitments]}
+        pledged = {"pledge": [read_commitment(open_run(office.state, name)).pledges[side].commitments]}
         assert found(pledged, frames)
         assert found(pledged, other)
 
@@ -81,7 +86,8 @@ def test_a_run_that_is_not_accountable_sends_and_keeps_nothing_of_it(tmp_path: P
     """Nor does it draw from anything but the system."""
     both, wire = faults.offices(tmp_path, "plain"), Wire()
     done(faults.link(both, wire))
-    assert [len(content) for _, content in wire.passed].count(SEAL) == 0
+    # A statement for the receipt is as long as a seal, and begins with the version.
+    assert {content[:3] for _, content in wire.passed if len(content) == SEAL} == {__version__.encode()[:3]}
     own = both[Side.A].ready()
     around, party = own.accountability, talk()
 
@@ -89,14 +95,15 @@ def test_a_run_that_is_not_accountable_sends_and_keeps_nothing_of_it(tmp_path: P
         raise AssertionError("what nobody keeps is put together while the partner waits")
 
     (commitment, _) = run_pair(around.commit("run", b""), talk())
-    assert commitment.files(own.cards, never) == {}
+    assert commitment.contents(own.cards) == commitment.kept(never) == {}
     assert commitment.slots() is own.entropy
-    hello = Hello(Side.A, bytes(32), bytes(32))
-    with around.attempt("run", (hello, hello), {}) as record:
+    hello, run = Hello(Side.A, bytes(32), bytes(32)), open_run(own.state, the_run(both))
+    with around.attempt(run, (hello, hello), {}) as record:
         assert record.connection.record(party) is record.connection.record_whole(party) is party
         assert record.connection.entropy is own.entropy
         assert (record.worker(0), record.facts(())) == (None, None)
-    assert not (both[Side.A].state.run(the_run(both)) / "record").exists()
+    assert not (run.path / "record").exists()
+    assert set(run.names()) - {f"key-{receipt_of(run).facts['output']}"} == {"agreement", "slots", "receipt"}
 
 
 def talk() -> Party[None]:
@@ -142,6 +149,7 @@ def test_a_restored_copy_draws_nothing_twice(tmp_path: Path) -> None:
             office.out.unlink()
             shutil.rmtree(office.state.folder)
             shutil.copytree(tmp_path / f"copy-{side.value}", office.state.folder)
+            office.state = State(office.state.folder)
     common = seen[0] & seen[1]
     assert len(seen[0]) > 6
     assert all(content.startswith(b"accord disclosed") for content in common)
@@ -151,10 +159,10 @@ def test_without_its_seed_a_run_does_not_go_on(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     faults.link(both, Wire(frames=20, told=True))
     name = the_run(both)
-    (both[Side.A].state.run(name) / "seed").unlink()
+    flip_content(both[Side.A].state, name, "seed")
     result = faults.resume(both, name, Wire(told=True))[Side.A]
-    assert isinstance(result, StateError)
-    assert "the seed of the run cannot be read" in str(result)
+    assert isinstance(result, DamagedError)
+    assert f"the seed of the run {name} is not what was written" in str(result)
 
 
 def test_a_run_does_not_go_on_with_other_cards(tmp_path: Path) -> None:

@@ -38,14 +38,17 @@ class Notes:
 
     links: list[bytes] = field(default_factory=list)
     messages: list[bytes] = field(default_factory=list)
+    came: list[bytes] = field(default_factory=list)
+    """The links of these."""
     given: list[Seal] = field(default_factory=list)
     taken: list[Seal] = field(default_factory=list)
 
     def sent(self, link: bytes) -> None:
         self.links.append(link)
 
-    def received(self, message: Buffer) -> None:
+    def received(self, message: Buffer, link: bytes) -> None:
         self.messages.append(bytes(message))
+        self.came.append(link)
 
     def gave(self, seal: Seal) -> None:
         self.given.append(seal)
@@ -92,7 +95,8 @@ def test_two_transcripts_agree_and_cost_a_signature_a_mark() -> None:
         assert len(notes[side].given) == 4
         assert notes[side].given[-1].sent == notes[side].given[-1].received == 6
         chain = Chain(MEETING, 0, side)
-        assert [chain.add(message) for message in notes[side.other].messages] == notes[side].links
+        links = [chain.add(message) for message in notes[side.other].messages]
+        assert links == notes[side].links == notes[side.other].came
 
 
 def test_a_party_without_a_transcript_sends_nothing_more() -> None:

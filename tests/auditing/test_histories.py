@@ -34,6 +34,8 @@ from accord.privacy.events import Cost, Promise
 from accord.privacy.release import Snapshot, release_key
 from accord.side import Side
 from accord.state.accounts import account
+from accord.state.database import Database
+from accord.state.files import make_folder
 from accord.state.ledger import Ask, Ledger
 
 QUIET = options("laplace", "0.3", "1e-3") | {"greedy": False}
@@ -122,7 +124,7 @@ def test_spellings_that_open_accounts_are_convicted(side: Side, monkeypatch: pyt
             self.set_budget(dataset, Budget())
         return find(self, dataset)
 
-    for module in ("privacy.release", "session.ledger", "session.ledger_accounts"):
+    for module in ("privacy.release", "state.register", "state.ledger", "state.ledger_accounts"):
         monkeypatch.setattr(f"accord.{module}.fold_name", lambda name: name)
     monkeypatch.setattr(Ledger, "find_account", open_account)
     assert judge(question, 400).leaky
@@ -168,9 +170,10 @@ HISTORIES: list[tuple[Tables, Tables]] = [
 ]
 
 
-def run_history(path: Path, tables: Tables, coins: Iterator[int]) -> tuple[tuple[int, ...], ...]:
+def run_history(folder: Path, tables: Tables, coins: Iterator[int]) -> tuple[tuple[int, ...], ...]:
     """The noisy counts that partners see, and how much was drawn."""
-    ledger = Ledger(path)
+    make_folder(folder)
+    ledger = Ledger(Database(folder))
     ledger.set_budget(ACCOUNT, Budget())
     seen = []
     for number, (snapshot, counts) in enumerate(tables):
@@ -190,7 +193,7 @@ def distribution(folder: Path, tables: Tables, draws: int) -> dict[Any, float]:
     """Every outcome of a history with its probability, over all coins."""
     found: dict[Any, float] = defaultdict(float)
     for number, coins in enumerate(itertools.product(range(len(SHAPE)), repeat=2 * draws)):
-        seen = run_history(folder / f"{number}.sqlite", tables, iter(coins))
+        seen = run_history(folder / str(number), tables, iter(coins))
         found[seen] += math.prod(SHAPE[coin] for coin in coins)
     return found
 
@@ -251,11 +254,11 @@ def require_composed(worlds: tuple[Tables, Tables], epsilon: float, folder: Path
         got = delta(seen[one], seen[other], epsilon)
         assert math.isclose(got, delta(composed[one], composed[other], epsilon), abs_tol=1e-12)
     for world in range(2):
-        ledger = Ledger(next((folder / str(world)).iterdir()))
+        ledger = Ledger(Database(next((folder / str(world)).iterdir())))
         assert account(ACCOUNT, ledger.runs(), ledger.budgets()).spent.epsilon == len(names)
 
 
 def test_a_history_with_a_changed_table_under_one_name_is_refused(tmp_path: Path) -> None:
     changed: Tables = (("s1", (1, 1)), ("s1", (2, 0)))
     with pytest.raises(AccordError, match="first called the snapshot"):
-        run_history(tmp_path / "ledger.sqlite", changed, itertools.repeat(1))
+        run_history(tmp_path, changed, itertools.repeat(1))

@@ -19,6 +19,8 @@ READING = [
     ["partner", "remove", "x"],
     ["receipt", "show", "x"],
     ["forget", "x"],
+    ["state", "check"],
+    ["state", "backup", "x"],
     ["resume", "x", "--listen", ":1"],
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,8 @@ from accord.cli.completion import (
 )
 from accord.peer.identity import make_identity
 from accord.peer.partners import add_partner
-from accord.state.folder import State, write_private
+from accord.state.folder import State
+from accord.state.register import RunBegun, RunDone
 from tests.cli import terminal
 
 
@@ -37,7 +37,8 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for account in ("products", "my data"):
         accord.set_budget(account, unlimited=True, state=state)
     for run, done in (("64b0dc2671d70861", True), ("0c2c3a72522b789d", False)):
-        write_private(state / "runs" / run / "run.json", json.dumps({"done": done}).encode())
+        with State(state).database.writing() as opened:
+            opened.add((RunDone if done else RunBegun)(run, {}, {}))
     return state
 
 
@@ -67,11 +68,7 @@ def test_what_is_missing_or_broken_has_no_names(tmp_path: Path) -> None:
     answers = (complete_partner, complete_account, complete_run, complete_waiting_run)
     assert [answer(context(tmp_path / "none")) for answer in answers] == [[]] * 4
     assert not (tmp_path / "none").exists()
-    (tmp_path / "partners").mkdir()
-    (tmp_path / "partners" / "x.pem").write_bytes(b"\xff\x00")
-    (tmp_path / "ledger.sqlite").write_bytes(b"no ledger at all" * 100)
-    (tmp_path / "runs" / "1").mkdir(parents=True)
-    (tmp_path / "runs" / "1" / "run.json").write_text("{")
+    (tmp_path / "state.sqlite").write_bytes(b"no database at all" * 100)
     assert [answer(context(tmp_path)) for answer in answers] == [[]] * 4
 
 

@@ -90,7 +90,7 @@ def test_link_tries_the_table_before_it_asks_anything(desk: Path, home: Home) ->
         assert done.returncode == 5, done.stderr
         assert problem in done.stderr
         assert "Continue?" not in done.stdout + done.stderr
-    assert not Ledger(office.state.ledger).runs()
+    assert not Ledger(office.state.database).runs()
 
 
 def test_a_receipt_fits_the_table_until_somebody_changes_it(desk: Path, home: Home) -> None:

@@ -15,7 +15,8 @@ from accord.cli import main
 from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs, Cost, Promise
 from accord.privacy.release import Snapshot
-from accord.state.folder import State, write_private
+from accord.state.files import write_private
+from accord.state.folder import State
 from accord.state.ledger import Ask, Ledger
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -39,13 +40,19 @@ class Accord:
         said = self._capsys.readouterr()
         return int(ended.value.code or 0), said.out, said.err
 
-    def charge(self, run: str, key: bytes | None, partner: str = "clinic") -> None:
+    def charge(
+        self,
+        run: str,
+        key: bytes | None,
+        partner: str = "clinic",
+        snapshot: Snapshot | None = Snapshot("s", b""),  # noqa: B008
+    ) -> None:
         event = Promise(Cost(Fraction(1, 2), Fraction("1e-9"))) if key else AllPairs()
         self.state.folder.mkdir(exist_ok=True)
-        ledger = Ledger(self.state.ledger)
+        ledger = Ledger(self.state.database)
         if "patients" not in ledger.budgets():
             ledger.set_budget("patients", Budget())
-        ask = Ask(run, "patients", partner, b"\xab" * 32, key or b"", event, Snapshot("s", b""))
+        ask = Ask(run, "patients", partner, b"\xab" * 32, key or b"", event, snapshot)
         ledger.charge(ask, lambda: np.array([1, 2], dtype=np.int64), NOW)
 
 
@@ -134,6 +141,19 @@ def test_forgetting_keeps_the_cost_and_names_the_other_runs(accord: Accord) -> N
     assert body["accounts"][0]["spent"]["epsilon"] == 0.5
     assert [run["noise_stored"] for run in body["runs"]] == [False, False]
     assert "forgotten" in accord("ledger")[1]
+
+
+def test_what_was_charged_is_not_forgotten_by_mistake(accord: Accord) -> None:
+    """With no name under which it could be repeated, either."""
+    accord.charge("r1", b"k", snapshot=None)
+    accord.charge("r2", None, snapshot=None)
+    code, out, err = accord("forget", "r1")
+    assert (code, out) == (2, "")
+    assert "r1 was charged. Without it, it cannot be resumed, and a new run is charged ε = 0.5 again." in err
+    assert "--force" in err
+    assert accord("forget", "r2")[0] == 0, "what cost nothing"
+    assert accord("forget", "r1", "--force")[0] == 0
+    assert accord("forget", "r1")[0] == 0, "nothing is left of it"
 
 
 def test_forgetting_what_is_not_there(accord: Accord) -> None:

@@ -31,6 +31,9 @@ from tests.run.worlds import introduce, link_both
 PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
 
 
+_RECEIPT = "version and time for the receipt, and the last link of one's log; then a signature of it"
+
+
 def rows(heading: str) -> list[list[str]]:
     """The cells of all tables in a section, without their heads."""
     section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
@@ -146,7 +149,7 @@ def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.Mon
             int(n)
             for n in said["half of a key; then a proof to hold the output, under the joint key"].split(", ")
         ),
-        *(int(n) for n in said["version and time for the receipt; then a signature of it"].split(", ")),
+        *(int(n) for n in said[_RECEIPT].split(", ")),
     ]
     for found in sizes.values():
         assert found[:4] == first

@@ -14,6 +14,7 @@ from accord.planning.plan import Own, PlanQuestion, price_agreed
 from accord.privacy.budget import Budget
 from accord.run.offer import describe, make_offer
 from accord.side import Side
+from accord.state.database import Database
 from accord.state.ledger import Ledger
 from tests.planning.worlds import LAN, birth_key, speeds
 from tests.protocols.worlds import agreement, records
@@ -90,7 +91,7 @@ def test_time_is_said_of_this_machine_and_of_the_line_by_itself() -> None:
 
 def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
     """Four points in 16 cells: dummies alone take a thousand times the pairs that there are."""
-    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    agreed, ledger = agreement(), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     held = records(ROWS, agreed)
     outlook = look_ahead(agreed, Side.A, held, None)
@@ -111,7 +112,7 @@ def test_the_newcomers_example_is_warned_in_check_and_in_the_consent(tmp_path: P
     assert outlook.warning is not None
     assert outlook.warning.code == "all-pairs-is-cheaper"
     assert "ε = 0: 43,780 comparisons in " in outlook.warning.text
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreement()), (), (), outlook))
     assert "Warning: All pairs is cheaper than the agreement" in said

@@ -16,6 +16,7 @@ from accord.errors import AccountError, DataError, UsageError
 from accord.forecast import plan as planning
 from accord.planning.machine import Speed
 from accord.protocols.base import Task
+from accord.state.database import Database
 from accord.state.ledger import Ledger
 from tests.planning.worlds import SPEED
 from tests.protocols.worlds import agreement
@@ -97,14 +98,14 @@ def test_recall_is_seen_on_errors_of_the_own_records(tmp_path: Path) -> None:
 def test_the_ledger_is_asked_and_nothing_is_charged(tmp_path: Path) -> None:
     own = table(A_ROWS, "a")
     accord.set_budget("small", epsilon=Fraction(1, 2), delta="2^-30", state=tmp_path)
-    before = Ledger(tmp_path / "ledger.sqlite").runs()
+    before = Ledger(Database(tmp_path)).runs()
     told = accord.plan(agreement(), own, party="A", state=tmp_path).warnings
     assert told[0].code == "ledger-refuses"
     assert "ε = 0.5" in told[0].text
     accord.set_budget("small", epsilon=9, delta="0.5", state=tmp_path)
     again = accord.plan(agreement(), own, party="A", dataset="small", state=tmp_path)
     assert "ledger-refuses" not in [one.code for one in again.warnings]
-    assert Ledger(tmp_path / "ledger.sqlite").runs() == before == ()
+    assert Ledger(Database(tmp_path)).runs() == before == ()
     with pytest.raises(AccountError):
         accord.plan(agreement(), own, party="A", dataset="other", state=tmp_path)
 

@@ -15,6 +15,7 @@ from accord.fields.load import load_records
 from accord.forecast import room
 from accord.run.offer import Offer, describe
 from accord.side import Side
+from accord.state.runs import open_run
 from tests.protocols.worlds import agreement
 from tests.run import worlds
 
@@ -44,8 +45,8 @@ def test_a_prediction_covers_what_a_run_keeps(tmp_path: Path, quick: None) -> No
     linked, _ = worlds.link_both(one, two, AGREED)
     rows = worlds.table(worlds.A_ROWS, "a")
     records = load_records(rows, AGREED.fields, AGREED.salt, AGREED.disclosed(Side.A))
-    run = one.state.run(linked.run)
-    kept = sum((run / name).stat().st_size for name in ("slots", "journal"))
+    run = open_run(one.state, linked.run)
+    kept = len(run.read("slots")) + (run.path / "journal").stat().st_size
     # Frames and tags of a small run are more than its records.
     assert kept < room.predict(AGREED.task, Side.A, records)[0] + 4096
 

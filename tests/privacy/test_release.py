@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.naming import fold_name
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import Cost, Promise, released
-from accord.privacy.release import fold_name, release_key, snapshot_place
+from accord.privacy.release import release_key, snapshot_place
 
 EVENT = released(calibrate("geometric", "1.6", "2^-40"))
 BASE: dict[str, Any] = {

@@ -29,7 +29,7 @@ from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
-from accord.state.ledger_file import decode_noise, encode_noise
+from accord.state.noise import decode_noise, encode_noise
 from tests.protocols import worlds
 from tests.spent import Spent
 

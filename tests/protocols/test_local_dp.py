@@ -220,7 +220,7 @@ def test_what_is_stored_needs_no_fresh_noise_and_must_fit_the_table() -> None:
 
 
 def test_stored_reports_fit_the_ledgers_format() -> None:
-    from accord.state.ledger_file import decode_noise, encode_noise
+    from accord.state.noise import decode_noise, encode_noise
 
     agreed = agreement(3)
     reports = draw(agreed, worlds.records([(1, 1), (2, 2)], agreed), Seeded(1))

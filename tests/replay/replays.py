@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from accord.accountable.stored import StoredTranscript
+from accord.accountable.transcript import Chain
 from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
-from accord.replay.pledged import open_pledged_side
+from accord.replay.pledged import Attempt, open_pledged_side
 from accord.run.stages import Linked
 from accord.side import Side
 from tests.run import cheats, faults
@@ -81,6 +83,20 @@ def unsuspected(both: dict[Side, Office], side: Side, name: str, evidence: bool)
         if "did not get as far as a signature" not in str(error):
             raise
         return None
+
+
+def received(attempt: Attempt, side: Side, number: int = 0) -> list[bytes]:
+    """The messages that a side received on a connection."""
+    chain = Chain(attempt.meeting, number, side.other)
+    return list(StoredTranscript(attempt.stored.folder, number).received(chain))
+
+
+def rewrite_received(attempt: Attempt, side: Side, messages: list[bytes], number: int = 0) -> None:
+    """The record of a side with these messages in place of what it received, as if they had come."""
+    chain, body = Chain(attempt.meeting, number, side.other), b"accord received 1\n"
+    for message in messages:
+        body += len(message).to_bytes(8, "little") + chain.add(message) + message
+    (attempt.stored.folder / f"{number}.received").write_bytes(body)
 
 
 def done(ending: faults.Ending) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,11 @@ from accord.errors import DepartedError, StateError, UsageError
 from accord.replay.both_sides import replay_both
 from accord.replay.pledged import PledgedSide, open_pledged_side
 from accord.side import Side
+from accord.state.runs import open_run
 from tests.replay.replays import CHEATS, SHOWN, accountable, done, offices, the_run
 from tests.run import cheats, faults
 from tests.run.faults import Office, Wire
+from tests.state.damage import take_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -23,8 +24,8 @@ def cases(both: dict[Side, Office]) -> dict[Side, PledgedSide]:
     """Both sides, without the messages that they received."""
     name = the_run(both)
     for office in both.values():
-        for attempt in attempts(office.state.run(name)):
-            for path in attempt.glob("*.received"):
+        for attempt in attempts(open_run(office.state, name)):
+            for path in attempt.folder.glob("*.received"):
                 path.unlink()
     return {side: open_pledged_side(office.state, name, None) for side, office in both.items()}
 
@@ -60,12 +61,13 @@ def test_who_empties_its_record_is_told_all_the_same(tmp_path: Path) -> None:
     both = accountable(cheats.offices(tmp_path, cheats.agreement()))
     with cheats.read_filters():
         done(faults.link(both))
-    for attempt in attempts(both[Side.B].state.run(the_run(both))):
-        (attempt / "0.sent").write_bytes(b"accord sent 1\n")
-        (attempt / "0.seals").write_bytes(b"accord seals 1\n")
+    state, name = both[Side.B].state, the_run(both)
+    (attempt,) = attempts(open_run(state, name))
+    (attempt.folder / "0.sent").write_bytes(b"accord sent 1\n")
+    (attempt.folder / "0.seals").write_bytes(b"accord seals 1\n")
     with pytest.raises(DepartedError, match=f"bob departed .* {SHOWN}"):
         replay_both(cases(both))
-    shutil.rmtree(attempt)
+    take_content(state, name, "opening-1")
     with pytest.raises(StateError, match="bob lacks an attempt"):
         replay_both(cases(both))
 
@@ -80,8 +82,8 @@ def test_who_departs_between_two_signatures_is_told_by_what_the_other_received(
     with cheats.change_message(3, side):
         faults.link(both)
     name = the_run(both)
-    (attempt,) = attempts(both[side].state.run(name))
-    (attempt / "0.received").unlink()
+    (attempt,) = attempts(open_run(both[side].state, name))
+    (attempt.folder / "0.received").unlink()
     known = {each: open_pledged_side(office.state, name, None) for each, office in both.items()}
     with pytest.raises(DepartedError, match=f"{both[side].agreement.party(side)} departed .* message 3 "):
         replay_both(known)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from accord.accountable.stored import StoredTranscript, attempts
-from accord.accountable.transcript import about_run
+from accord.accountable.stored import StoredTranscript
+from accord.accountable.transcript import Chain, about_run
 from accord.errors import TrustError, UnreadableError
 from accord.replay.evidence import decode_evidence, encode_evidence, judge_seals, read_evidence
 from accord.replay.one_side import make_evidence
+from accord.replay.pledged import open_pledged_side
 from accord.side import Side
+from accord.state.runs import open_run
 from tests.replay.replays import done, offices, the_run
 from tests.run import faults
 
@@ -32,13 +34,15 @@ def test_it_is_read_again_and_holds_no_message(tmp_path: Path) -> None:
         for number, said in connections.items():
             assert said.seals
             judge_seals(said.seals, about, next(iter(made.meetings)), number, Side.B, made.card)
-    (attempt,) = attempts(state.run(name))
-    for message in StoredTranscript(attempt, 0).received():
+    run = open_run(state, name)
+    (attempt,) = open_pledged_side(state, name, None).attempts
+    chain = Chain(attempt.meeting, 0, Side.B)
+    for message in StoredTranscript(attempt.stored.folder, 0).received(chain):
         if len(message) >= 16:
             assert message not in content
             assert message.hex()[:64].encode() not in content
-    secret = (state.run(name) / "seed").read_bytes()[-96:]
-    opening = (attempt / "opening").read_bytes()
+    assert chain.count > 5
+    secret, opening = run.read("seed")[-96:], run.read("opening-1")
     for part in (secret[:32], secret[32:64], secret[64:], opening[60:92]):
         assert part.hex().encode() not in content
 
@@ -60,6 +64,7 @@ def test_what_was_changed_is_refused(tmp_path: Path) -> None:
         {"meetings": {"00": {"0": {"links": "00", "seals": [], "heard": []}}}},
         {"meetings": {"00": {"0": {"links": "", "seals": ["00"], "heard": []}}}},
         {"meetings": {"00": {"-1": {"links": "", "seals": [], "heard": []}}}},
+        {"meetings": {"00": {"0": {"links": "", "seals": [], "heard": [], "workers": "0"}}}},
     ):
         path.write_text(json.dumps(whole | change))
         with pytest.raises(TrustError, match="is no evidence that its card signed"):

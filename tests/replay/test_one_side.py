@@ -12,6 +12,7 @@ from accord.state.folder import State
 from tests.replay.replays import done, offices, require_honest, the_run
 from tests.run import faults
 from tests.run.faults import KINDS, Wire
+from tests.state.damage import take_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -44,7 +45,7 @@ def test_an_honest_run_of_randomised_responses(tmp_path: Path) -> None:
     state, name = both[Side.A].state, faults.common_run(both)
     assert name
     assert is_replayable(state, name)
-    (state.run(name) / "seed").unlink()
+    take_content(state, name, "seed")
     assert not is_replayable(state, name)
 
 

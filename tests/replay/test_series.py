@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from accord.replay.pledged import PledgedSide, open_pledged_side
 from accord.replay.series import Earlier
 from accord.run.receipt import read_receipt
 from accord.side import Side
+from accord.state.register import LogEntry, RunCharged
 from accord.state.runs import list_runs, open_run
 from accord.table.layout import Layout
 from tests.protocols.parts.test_batches import Table
@@ -30,6 +30,7 @@ from tests.run import cheats, test_series_cuts
 from tests.run.faults import Wire
 from tests.run.test_series import A_TABLES, B_TABLES, FOUND
 from tests.run.test_series_cuts import SeriesOffice, go_on, pairs, unfinished
+from tests.state.damage import forge
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -158,7 +159,7 @@ def test_a_forgotten_run_is_said(tmp_path: Path) -> None:
     both = offices(tmp_path)
     names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
     for side in Side:
-        shutil.rmtree(both[side].state.run(names[0]))
+        both[side].ledger.forget(names[0])
         assert replayed(both, side, names[2]).earlier == Earlier(1, 1)
 
 
@@ -209,20 +210,29 @@ def test_a_record_that_was_given_to_an_old_batch(tmp_path: Path) -> None:
 
 def change_look(office: SeriesOffice, change: Any) -> None:
     """The first look in the ledger becomes another."""
-    with sqlite3.connect(office.state.ledger) as db:
-        (content,) = db.execute("SELECT content FROM looks WHERE look = 0").fetchone()
-        db.execute(
-            "UPDATE looks SET content = ? WHERE look = 0", (encode_look(change(decode_look(content))),)
-        )
+    with office.state.database.writing() as opened:
+        (known,) = opened.register.series.values()
+        first, digest = known.looks[0]
+        assert digest is not None
+        other = opened.keep(encode_look(change(decode_look(opened.content(digest, "look")))))
+
+    def exchange(entry: LogEntry) -> LogEntry:
+        if isinstance(entry, RunCharged) and entry.run == first:
+            return replace(entry, look=other)
+        return entry
+
+    forge(office.state, exchange)
 
 
 def test_looks_that_are_changed_afterwards(tmp_path: Path) -> None:
-    """Who adapts what it keeps of an earlier run no longer opens what it pledged there."""
+    """Who adapts what it keeps of an earlier run no longer opens its pledge there, and is not cleared."""
     both = offices(tmp_path)
     names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
     earlier = open_run(both[Side.B].state, names[1])
-    (earlier.path / "counts").write_bytes(b"\0" * len(earlier.read("counts")))
-    require_convicted(both, names[2], f"its run {names[1]} was committed to another past")
+    earlier.keep({"counts": b"\0" * len(earlier.read("counts"))})
+    with pytest.raises(StateError, match=f"what it keeps of its run {names[1]} is not what it pledged then"):
+        replayed(both, Side.B, names[2])
+    replayed(both, Side.A, names[2])
 
 
 def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:
@@ -234,7 +244,7 @@ def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:
     true, shown = run.read("shown"), run.shown("shown", task, Side.B)
     forgot = encode_shown(replace(Shown.nothing(task.shape(Side.A, 0)), own=shown.own, removed=shown.removed))
     assert forgot != true
-    (run.path / "shown").write_bytes(forgot)
+    run.keep({"shown": forgot})
     for office, table in zip(both.values(), (A_TABLES[1], B_TABLES[1] | {"z": (2, 1)}), strict=True):
         office.hold(table)
     go_on(both, Wire(told=True), resuming=False)
@@ -242,7 +252,7 @@ def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:
     shutil.copy(both[Side.B].data, kept_table(both[Side.B], second))
     with pytest.raises(StateError, match="what it keeps as disclosed is not what was disclosed by its end"):
         replayed(both, Side.B, first)
-    (run.path / "shown").write_bytes(true)
+    run.keep({"shown": true})
     replayed(both, Side.B, first)
     with pytest.raises(DepartedError, match="it began with other disclosed records than its run"):
         replayed(both, Side.B, second)

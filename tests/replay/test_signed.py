@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from accord.accountable.stored import attempts
 from accord.accountable.transcript import Seal, signed_bytes
 from accord.errors import AccordError, ScratchError, StateError, UsageError
 from accord.peer import handshake
@@ -28,11 +26,14 @@ from accord.state.runs import list_runs
 from tests.replay.replays import (
     done,
     offices,
+    received,
     replayed,
+    rewrite_received,
     the_run,
 )
 from tests.run import faults
 from tests.run.faults import Office, Wire
+from tests.state.damage import flip, take_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -42,13 +43,20 @@ def test_a_record_with_other_messages_convicts_nobody(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     name = the_run(both)
-    (attempt,) = attempts(both[Side.B].state.run(name))
-    path = attempt / "0.received"
+    (attempt,) = open_pledged_side(both[Side.B].state, name, None).attempts
+    path, messages = attempt.stored.folder / "0.received", received(attempt, Side.B)
     whole = path.read_bytes()
-    for content in (whole[: len(whole) // 2], whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]):
-        path.write_bytes(content)
-        with pytest.raises(StateError, match="not all there, or not those it signed for"):
-            replayed(both, Side.B, name)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StateError, match="not all there, or not those it signed for"):
+        replayed(both, Side.B, name)
+    path.write_bytes(whole)
+    flip(path, -100)
+    with pytest.raises(StateError, match="the messages of attempt 1 cannot be read"):
+        replayed(both, Side.B, name)
+    last = messages[-1]
+    rewrite_received(attempt, Side.B, [*messages[:-1], last[:-1] + bytes([last[-1] ^ 1])])
+    with pytest.raises(StateError, match="not all there, or not those it signed for"):
+        replayed(both, Side.B, name)
 
 
 def forged(both: dict[Side, Office], change: Callable[[dict[str, Any]], None]) -> Evidence:
@@ -99,8 +107,7 @@ def test_an_attempt_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     faults.link(both, Wire(frames=40, told=True))
     name = the_run(both)
     done(faults.resume(both, name))
-    first, _ = attempts(both[Side.B].state.run(name))
-    shutil.rmtree(first)
+    take_content(both[Side.B].state, name, "opening-1")
     with pytest.raises(StateError, match="lacks an attempt"):
         replayed(both, Side.B, name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord.accountable.seed import decode_seed
-from accord.accountable.stored import StoredTranscript, attempts
+from accord.accountable.stored import attempts
 from accord.accountable.transcript import Chain, Meeting, Seal, Transcript, signed_bytes
 from accord.errors import DepartedError, StateError
 from accord.protocols import disclose
@@ -20,15 +19,18 @@ from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence
 from accord.replay.pledged import open_pledged_side
 from accord.side import Side
+from accord.state.runs import open_run
 from tests.replay.replays import (
     CHEATS,
     SHOWN,
     accountable,
     done,
     offices,
+    received,
     replayed,
     require_convicted,
     require_honest,
+    rewrite_received,
     the_run,
     unsuspected,
 )
@@ -75,9 +77,9 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
     with cheats.read_filters():
         done(faults.link(both))
     name = the_run(both)
-    for attempt in attempts(both[Side.B].state.run(name)):
-        (attempt / "0.sent").write_bytes(b"accord sent 1\n")
-        (attempt / "0.seals").write_bytes(b"accord seals 1\n")
+    (attempt,) = (one.folder for one in attempts(open_run(both[Side.B].state, name)))
+    (attempt / "0.sent").write_bytes(b"accord sent 1\n")
+    (attempt / "0.seals").write_bytes(b"accord seals 1\n")
     with pytest.raises(StateError, match="did not get as far as a signature"):
         replayed(both, Side.B, name, evidence=False)
     with pytest.raises(DepartedError, match=SHOWN):
@@ -89,14 +91,6 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
     (attempt / "0.sent").unlink()
     with pytest.raises(DepartedError, match=SHOWN):
         replayed(both, Side.B, name)
-
-
-def inverted(attempt: Path, number: int) -> None:
-    """The record of an attempt with one received message, from 1 on, in which every bit is another."""
-    messages = list(StoredTranscript(attempt, 0).received())
-    messages[number - 1] = bytes(byte ^ 255 for byte in messages[number - 1])
-    body = b"".join(len(one).to_bytes(8, "little") + one for one in messages)
-    (attempt / "0.received").write_bytes(b"accord received 1\n" + body)
 
 
 def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path: Path) -> None:
@@ -112,10 +106,11 @@ def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path:
         done(faults.resume(both, name))
     with pytest.raises(DepartedError, match="in attempt 2 is not the one"):
         replayed(both, Side.B, name)
-    first, _ = attempts(both[Side.B].state.run(name))
-    inverted(first, len(list(StoredTranscript(first, 0).received())))
+    first, _ = open_pledged_side(both[Side.B].state, name, None).attempts
+    *messages, last = received(first, Side.B)
+    rewrite_received(first, Side.B, [*messages, bytes(byte ^ 255 for byte in last)])
     # What it had signed and A never got.
-    (first / "0.seals").write_bytes(b"accord seals 1\n")
+    (first.stored.folder / "0.seals").write_bytes(b"accord seals 1\n")
     assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
     with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
         replayed(both, Side.B, name)
@@ -127,13 +122,16 @@ def test_an_attempt_that_nobody_else_knows_is_not_replayed(tmp_path: Path) -> No
     both = offices(tmp_path, "greedy")
     faults.link(both, Wire(frames=40, told=True))
     name = the_run(both)
-    (first,) = attempts(both[Side.B].state.run(name))
-    made_up = first.with_name("0002")
-    shutil.copytree(first, made_up)
-    opening = bytearray((first / "opening").read_bytes())
+    state = both[Side.B].state
+    run, case = open_run(state, name), open_pledged_side(state, name, None)
+    (first,) = case.attempts
+    opening = bytearray(run.read("opening-1"))
     opening[70] ^= 1
-    (made_up / "opening").write_bytes(opening)
-    (made_up / "0.seals").write_bytes(b"accord seals 1\n")
+    run.keep({"opening-2": bytes(opening)})
+    shutil.copytree(first.stored.folder, first.stored.folder.with_name("0002"))
+    _, made_up = open_pledged_side(state, name, None).attempts
+    rewrite_received(made_up, Side.B, received(first, Side.B))
+    (made_up.stored.folder / "0.seals").write_bytes(b"accord seals 1\n")
     done(faults.resume(both, name))
     assert replayed(both, Side.B, name).attempts == 2
     with pytest.raises(StateError, match="in attempt 3 are not all there"):
@@ -200,9 +198,8 @@ def test_who_links_more_records_than_it_pledged_is_convicted(kind: str, hides: b
         done(faults.link(both))
     name = the_run(both)
     if hides:
-        path = both[Side.B].state.run(name) / "run.json"
-        known = json.loads(path.read_text())
-        path.write_text(json.dumps(known | {"records": known["records"] - 2}))
+        run = open_run(both[Side.B].state, name)
+        run.change(records=run.manifest.records - 2)
     with pytest.raises(DepartedError, match=r"it signed that it has 11 records, but .* has 9"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match=r"bob departed .* it signed that it has 11 records"):
@@ -257,16 +254,17 @@ def test_an_extract_in_another_order_is_the_same_table(tmp_path: Path) -> None:
     require_honest(both)
 
 
-def test_another_seed_is_convicted(tmp_path: Path) -> None:
+def test_another_seed_is_no_verdict(tmp_path: Path) -> None:
+    """Who writes over its own seed is not convicted by that, and not cleared."""
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     name = the_run(both)
-    path = both[Side.B].state.run(name) / "seed"
-    content = bytearray(path.read_bytes())
+    run = open_run(both[Side.B].state, name)
+    content = bytearray(run.read("seed"))
     content[-70] ^= 1
-    path.write_bytes(content)
+    run.keep({"seed": bytes(content)})
     assert decode_seed(bytes(content)) is not None
-    with pytest.raises(DepartedError, match="the seed is not the one"):
+    with pytest.raises(StateError, match="the seed that bob keeps is not the one that it pledged"):
         replayed(both, Side.B, name)
 
 
@@ -274,9 +272,9 @@ def test_other_noise_is_convicted(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     name = the_run(both)
-    path = both[Side.B].state.run(name) / "noise"
-    content = bytearray(path.read_bytes())
+    run = open_run(both[Side.B].state, name)
+    content = bytearray(run.read("noise"))
     content[-4] += 1
-    path.write_bytes(content)
+    run.keep({"noise": bytes(content)})
     with pytest.raises(DepartedError, match=r"message 1 that it sent as the coordinator in attempt 1 is not"):
         replayed(both, Side.B, name)

@@ -18,7 +18,7 @@ from accord.report.run_page import describe_forgotten, describe_run
 from accord.run.receipt import read_receipt
 from accord.run.remembered import Forgotten, Found, Remembered, remember
 from accord.side import Side
-from accord.state.runs import RunFolder, list_runs
+from accord.state.runs import StoredRun, list_runs
 from tests.report.outline import Outline, require_quiet
 from tests.run import faults
 from tests.run.faults import Wire
@@ -37,7 +37,7 @@ class Done:
 
     both: dict[Side, SeriesOffice]
 
-    def folder(self, side: Side, run: int) -> RunFolder:
+    def folder(self, side: Side, run: int) -> StoredRun:
         runs = list_runs(self.both[side].state)[0]
         return next(found for found in runs if found.manifest.series_run == run)
 

@@ -37,7 +37,8 @@ from accord.secure.transfer import setup as ot_setup
 from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
-from accord.state.runs import RunFolder, list_runs
+from accord.state.log import Log, Transaction
+from accord.state.runs import StoredRun, list_runs, open_run
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
 B_ROWS = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
@@ -93,10 +94,10 @@ class Office:
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.state.ledger)
+        return Ledger(self.state.database)
 
     @property
-    def run(self) -> RunFolder | None:
+    def run(self) -> StoredRun | None:
         """Its latest run."""
         found, broken = list_runs(self.state)
         assert not broken
@@ -131,7 +132,7 @@ def offices(folder: Path, kind: str = "greedy") -> dict[Side, Office]:
         home = folder / side.value
         state = open_state(home / "state", {})
         cards[side] = make_identity(state, agreed.party(side), datetime.now(UTC))
-        Ledger(state.ledger).set_budget("table", Budget())
+        Ledger(state.database).set_budget("table", Budget())
         data = home / "data.csv"
         data.write_text("id,x,y\n" + "".join(f"{side.value}{i},{x},{y}\n" for i, (x, y) in enumerate(rows)))
         found[side] = Office(side, agreed, state, data, home / "pairs.csv")
@@ -266,13 +267,20 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
 
 
 def common_run(both: dict[Side, Office]) -> str | None:
-    """The run that both can go on with."""
+    """The run that both can go on with, whichever of them was charged for it."""
     found = [list_runs(o.state) for o in both.values()]
     assert not any(broken for _, broken in found)
     names = [{run.manifest.run for run in whole} for whole, _ in found]
     shared = names[0] & names[1]
     assert len(shared) <= 1
     return shared.pop() if shared else None
+
+
+def require_shared(both: dict[Side, Office]) -> None:
+    """Whoever was charged has a partner that can go on with that run."""
+    name = common_run(both)
+    charged = {row.run for office in both.values() for row in office.ledger.runs()}
+    assert charged <= {name}, "one side was charged for a run that the other does not have"
 
 
 def again(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
@@ -308,13 +316,15 @@ def require_one_charge(office: Office, least: int = 1) -> None:
     assert len(rows) >= least
     assert {row.drawing for row in rows} <= ({1} if laplace else {None})
     assert sum(row.paid and row.drawing is not None for row in rows) <= 1
-    assert {run.manifest.run for run in list_runs(office.state)[0]} <= {row.run for row in rows}
+    assert {run.manifest.run for run in list_runs(office.state)[0] if run.charged} <= {
+        row.run for row in rows
+    }
 
 
 def stored(office: Office, name: str) -> tuple[bytes, bytes]:
     """The slots and the kept answers of a run."""
-    folder = office.state.run(name)
-    return (folder / "slots").read_bytes(), (folder / "journal").read_bytes()
+    run = open_run(office.state, name)
+    return run.read("slots") if run.charged else b"", (run.path / "journal").read_bytes()
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:
@@ -351,7 +361,8 @@ def deaths(
     before: bool,
     fault: Callable[[], BaseException] = Killed,
 ) -> Iterator[list[str]]:
-    """Kill a party before or after its n-th write to disk or charge; the list of those that it came to.
+    """Kill a party before or after its n-th write to disk; the list of those that it came to. Of a
+    transaction that is its commit.
 
     Another fault than a death is raised in its stead.
     """
@@ -371,10 +382,25 @@ def deaths(
 
         return call
 
+    real = Log.writing
+
+    @contextmanager
+    def writing(log: Log) -> Iterator[Transaction]:
+        watch = wire.active is victim
+        if watch:
+            seen.append("commit")
+        dies = watch and len(seen) == at
+        with real(log) as transaction:
+            yield transaction
+            if dies and before:
+                raise fault()
+        if dies:
+            raise fault()
+
     with patch.context() as patched:
         for name in SAVES:
             patched.setattr(os, name, watched(name, getattr(os, name)))
-        patched.setattr(Ledger, "charge", watched("charge", Ledger.charge))
+        patched.setattr(Log, "writing", writing)
         yield seen
 
 

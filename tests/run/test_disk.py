@@ -13,28 +13,23 @@ from typing import Any
 import pytest
 
 from accord.errors import (
-    AccordError,
-    LedgerError,
+    DamagedError,
     OutputError,
     ScratchError,
     StateError,
     StoppedError,
     TrustError,
-    UnstoredError,
 )
-from accord.notices import tell_nobody
-from accord.peer.channel import TlsChannel
-from accord.peer.frames import Reason
-from accord.protocols.parts.slots import Slots
-from accord.run.link import get_ready, reopen
+from accord.run.link import reopen
 from accord.run.request import Output, Resumption
 from accord.run.stages import Linked, begin, go_on
-from accord.secure.party import Party
+from accord.secure.party import Party, Send
 from accord.side import Side
 from accord.spill import Scratch, Spilled, _failed
-from accord.state.folder import State
+from accord.state.files import write_private
 from accord.state.journal import TAG, FileJournal
-from accord.state.runs import Manifest, RunFolder, create_run, list_runs, open_run
+from accord.state.ledger import Ledger
+from accord.state.runs import StoredRun, begin_run, list_runs, open_run
 from tests.run import faults, processes
 from tests.run.faults import Line, Wire
 from tests.run.test_resume import EXPECTED
@@ -53,8 +48,8 @@ def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | 
         ending = faults.link(both, wire)
     error = ending[victim]
     # With other noise a run may come to one write less than the one that was counted.
-    if at is not None and len(seen) == at and seen[-1] != "charge":
-        assert isinstance(error, StateError | OutputError | LedgerError), repr(error)
+    if at is not None and len(seen) == at:
+        assert isinstance(error, StateError | OutputError), repr(error)
         assert error.exit_code in (5, 6)
         assert "no space left" in str(error).lower()
     for office in both.values():
@@ -66,7 +61,7 @@ def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | 
 @pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writes = check_full(tmp_path / "whole", monkeypatch, Side.A, None)
-    assert writes > 20
+    assert writes > 15
     for at in range(1, writes + 1, every):
         check_full(tmp_path / str(at), monkeypatch, Side.A, at)
 
@@ -104,14 +99,14 @@ def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
     office = both[Side.A]
     assert not office.ledger.runs()
     # Its pages lie beyond the limit, so that none can be written.
-    assert office.state.ledger.stat().st_size > 1 << 14
+    assert office.state.database.path.stat().st_size > 1 << 13
     with processes.ended() as ended:
         limited = ended(
             office, *processes.link_arguments(office), "--listen", "127.0.0.1:0", most_bytes=1 << 13
         )
         code, said = limited.end()
         assert code == 6, said
-        assert "ledger" in said
+        assert "cannot be used" in said
         assert "listening" not in said, "the snapshot is declared before anybody is called"
     assert not office.ledger.runs()
     faults.require_done(faults.link(both), both, EXPECTED["greedy"])
@@ -256,25 +251,19 @@ def test_a_run_that_is_not_whole_on_disk_is_said_to_be_so(tmp_path: Path) -> Non
     name = faults.common_run(both)
     assert name
     office = both[Side.A]
-    for file in ("slots", "journal", "run.json"):
-        path = office.state.run(name) / file
-        kept = path.read_bytes()
-        for content in (b"", kept[:10], kept[: len(kept) // 2 - 1] if file != "journal" else b"x", None):
-            path.unlink()
-            if content is not None:
-                path.write_bytes(content)
-            with pytest.raises(AccordError) as caught:
-                faults.resume(both, name)
-            assert caught.value.exit_code in (2, 6)
-            path.write_bytes(kept)
-    damaged = office.state.run(name) / "journal"
-    kept = damaged.read_bytes()
-    damaged.write_bytes(kept[:40] + bytes([kept[40] ^ 1]) + kept[41:])
-    with pytest.raises(
-        StateError, match=r"the answer of step 1, at byte 17, is damaged\. Nothing was changed"
-    ):
+    path = office.state.run(name) / "journal"
+    kept = path.read_bytes()
+    for content in (b"", kept[:10], b"x", None):
+        path.unlink()
+        if content is not None:
+            write_private(path, content)
+        with pytest.raises(DamagedError):
+            faults.resume(both, name)
+        write_private(path, kept)
+    path.write_bytes(kept[:40] + bytes([kept[40] ^ 1]) + kept[41:])
+    with pytest.raises(DamagedError, match="the answer of step 1, at byte 17, is damaged"):
         faults.resume(both, name)
-    damaged.write_bytes(kept)
+    path.write_bytes(kept)
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
@@ -287,61 +276,59 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     faults.link(both)
     (run,) = list_runs(o.state)[0]
     with pytest.raises(StateError, match="there is a run of this name"):
-        create_run(o.state, run.manifest, run.slots())
+        begin_run(o.state, run.manifest, {})
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_a_run_that_is_charged_and_cannot_be_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+def test_a_charge_that_cannot_be_stored_is_none_and_both_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who cannot store it says that it was charged and what that means for the next one."""
+    """Whichever of them was charged: the other has begun the run, and is charged when it goes on."""
     both = faults.offices(tmp_path)
-    real = create_run
+    real = Ledger.charge
 
-    def full_here(state: State, manifest: Manifest, slots: Slots, files: dict[str, bytes]) -> RunFolder:
-        if state == both[Side.A].state:
-            raise StateError(path=state.folder, reason="No space left on device", mend="Make room.")
-        return real(state, manifest, slots, files)
+    def full_here(ledger: Ledger, *given: Any) -> Any:
+        if ledger._database is both[Side.A].state.database:
+            raise full()
+        return real(ledger, *given)
 
-    monkeypatch.setattr("accord.run.stages.create_run", full_here)
-    snapshot = "first" if named else None
-    parties = {
-        side: begin(get_ready(office.request(snapshot=snapshot), office.state, tell_nobody), Line())
-        for side, office in both.items()
-    }
-    error = faults.drive(parties, Wire())[Side.A]
-    assert isinstance(error, UnstoredError)
-    assert "was charged ε = 4, δ = 0.001" in str(error)
-    assert ("costs nothing again" if named else "charged again, since no snapshot") in str(error)
-    assert "resume" in str(error)
-    assert [row.paid for row in both[Side.A].ledger.runs()] == [True]
-    monkeypatch.undo()
-    if named:
-        faults.quicken(monkeypatch)
-        faults.require_done(faults.link(both), both, EXPECTED["greedy"])
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "charge", full_here)
+        faults.link(both)
+    assert [len(office.ledger.runs()) for office in both.values()] == [0, 1]
+    faults.require_shared(both)
+    name = faults.common_run(both)
+    assert name
+    assert _stopped(both, name)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    assert [len(office.ledger.runs()) for office in both.values()] == [1, 1]
 
 
-def test_the_partner_of_such_a_run_hears_it(tmp_path: Path) -> None:
-    """Not that it should resume what is not there."""
-    channel = TlsChannel.__new__(TlsChannel)
-    channel._partner, channel.run, channel._heard = "alice", "r1", False
-    with pytest.raises(StoppedError, match="could not store the run") as caught:
-        channel._raise_stopped(Reason.UNSTORED)
-    assert "was charged" in str(caught.value)
-    assert "accord resume" not in str(caught.value)
-    channel.run = ""
-    with pytest.raises(StoppedError, match="Nothing was charged"):
-        channel._raise_stopped(Reason.UNSTORED)
+def _stopped(both: dict[Side, faults.Office], name: str) -> bool:
+    """Whether A still has a run in which B, which was charged, stops before it says its size again."""
+    with reopen(both[Side.A].state, name) as own, reopen(both[Side.B].state, name) as partner:
+        mine, theirs = go_on(*own, Line()), go_on(*partner, Line())
+        hello = next(mine)
+        next(theirs)
+        assert isinstance(hello, Send)
+        answer = theirs.send(hello.buffer)
+        next(mine)
+        assert isinstance(answer, Send)
+        mine.send(answer.buffer)
+        next(mine)
+        with pytest.raises(StoppedError):
+            mine.throw(StoppedError(partner="bob", reason="it was interrupted", mend=""))
+        theirs.close()
+    return open_run(both[Side.A].state, name).manifest.state == "waits"
 
 
 def _remember_nothing(patch: pytest.MonkeyPatch) -> None:
     """Everything that may lie in a file does."""
 
-    def little(run: RunFolder) -> Scratch:
+    def little(run: StoredRun) -> Scratch:
         folder = run.receipt.parent
         return Scratch(folder, f"Continue with `accord resume {run.manifest.run}`.", most=0)
 
-    patch.setattr(RunFolder, "scratch", property(little))
+    patch.setattr(StoredRun, "scratch", property(little))
 
 
 def _files(office: faults.Office) -> set[str]:
@@ -368,7 +355,7 @@ def test_a_run_with_little_memory(kind: str, tmp_path: Path, monkeypatch: pytest
     assert not [name for name in seen if name.startswith((".", "tmp"))]
     for office in both.values():
         assert {name.split("-")[0] for name in _files(office)} == {
-            "run.json", "slots", "journal", "lock", "receipt", "key",
+            "journal", "lock", "receipt",
         }  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,19 @@ from accord.errors import AccordError
 from accord.peer import handshake
 from accord.peer.frames import decode_header, decode_reason
 from accord.peer.identity import parse_card
+from accord.peer.partners import find_partner
 from accord.protocols.parts import disclosed
 from accord.run import receipt
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Receive, Send
 from accord.secure.transfer.base import receive_base, send_base
 from accord.side import Side
+from accord.state.folder import State
 from accord.state.journal import FileJournal
-from accord.state.runs import open_run
+from accord.state.ledger import Ledger
+from accord.state.log import Log
+from accord.state.register import RunBegun, encode_entry
+from accord.state.runs import StoredRun, find_waiting, list_runs, open_run
 from tests.protocols import worlds
 from tests.run import faults
 
@@ -135,6 +141,32 @@ def stored(path: Path, use: Callable[[], object]) -> Decode:
     return decode
 
 
+def kept(run: StoredRun, name: str, use: Callable[[], object]) -> Decode:
+    """A content of a run that is read after it was replaced."""
+
+    def decode(content: bytes) -> object:
+        run.keep({name: content})
+        return use()
+
+    return decode
+
+
+def logged(folder: Path, run: str, agreement: bytes) -> Decode:
+    """An entry of a log that somebody made up."""
+
+    def decode(content: bytes) -> object:
+        log = Log(folder)
+        log.path.unlink(missing_ok=True)
+        with log.writing() as transaction:
+            transaction.keep(agreement, set)
+            transaction.add(transaction.head, content)
+        state = State(folder)
+        Ledger(state.database).runs()
+        return list_runs(state), find_waiting(state), open_run(state, run)
+
+    return decode
+
+
 def recalled(path: Path) -> object:
     journal = FileJournal(path)
     try:
@@ -179,8 +211,8 @@ def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
     rows = np.arange(5)
     five = disclosed.Disclosed(np.ones(5, np.int64), rows, *disclosed.take(own, rows, ["x", "y"]))
     toml = agreed.to_toml().encode()
-    said = receipt.Statement(9, 40, "0.1.0", 1_700_000_000)
-    heard = b"0.1.0".ljust(40, b"\0")
+    said = receipt.Statement(9, 40, "0.1.0", 1_700_000_000, bytes(32))
+    heard = b"0.1.0".ljust(72, b"\0")
 
     found = {
         "frame": Target(decode_header, (b"\0" * 7 + b"\1", b"\1" + b"\0" * 6 + b"\3"), True),
@@ -190,18 +222,16 @@ def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
         "their agreement": Target(lambda c: handshake._differences(agreed, c, "bob"), (toml,)),
         "agreement": Target(lambda c: parse_agreement(c.decode(errors="replace")), (toml,)),
         "statements": Target(fed(lambda: receipt.exchange_statements(said, 9, 40)), (heard,)),
-        "receipt": Target(lambda c: receipt.decode_receipt(c, folder), ((folder / "receipt").read_bytes(),)),
-        "card": Target(
-            lambda c: parse_card(c, folder), (next(office.state.partners.glob("*.pem")).read_bytes(),)
-        ),
-        "slots": Target(stored(folder / "slots", run.slots), ((folder / "slots").read_bytes(),)),
+        "receipt": Target(lambda c: receipt.decode_receipt(c, folder), (run.read("receipt"),)),
+        "card": Target(lambda c: parse_card(c, folder), (find_partner(office.state, "bob").pem,)),
+        "slots": Target(kept(run, "slots", run.slots), (run.read("slots"),)),
         "journal": Target(
             stored(folder / "journal", lambda: recalled(folder / "journal")),
             ((folder / "journal").read_bytes(),),
         ),
-        "manifest": Target(
-            stored(folder / "run.json", lambda: open_run(office.state, name)),
-            ((folder / "run.json").read_bytes(),),
+        "entry": Target(
+            logged(tmp_path_factory.mktemp("log"), name, toml),
+            (encode_entry(RunBegun(name, asdict(run.manifest), {"agreement": sha256(toml).hexdigest()})),),
         ),
         "disclosed": Target(lambda c: disclosed.decode(c, 5, shape), (disclosed.encode(five),)),
     }
@@ -265,8 +295,10 @@ REGRESSIONS: list[tuple[str, str]] = [
     ("journal", (b"accord journal 1\n" + b"\xff" * 16).hex()),
     # The tail of a journal that reached the disk as zeros.
     ("journal", (b"accord journal 1\n" + bytes(4096)).hex()),
-    ("manifest", b"[]".hex()),
-    ("manifest", b'{"version": 1}'.hex()),
+    ("entry", b"[]".hex()),
+    ("entry", b'RunBegun r\n["r"]\n[[1],{}]'.hex()),
+    ("entry", b"RunChanged r\n[[]]\n[{},{}]".hex()),
+    ("entry", b'RunBegun r\n["r"]\n[{"done":1},{"agreement":"x"}]'.hex()),
 ]
 
 

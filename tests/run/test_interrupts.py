@@ -16,7 +16,8 @@ from accord.peer.connection import _name_partner
 from accord.peer.frames import Reason
 from accord.run.interrupts import hold_interrupts
 from accord.side import Side
-from accord.state.runs import create_run, list_runs
+from accord.state.ledger import Ledger
+from accord.state.runs import list_runs
 from tests.run import faults, processes
 from tests.run.test_resume import EXPECTED
 
@@ -74,17 +75,18 @@ def test_other_threads_have_nothing_to_hold_back() -> None:
 
 
 def test_between_charge_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run is stored before the interrupt is obeyed, so both sides can go on with it."""
+    """The run is charged before the interrupt is obeyed, and both sides can go on with it."""
     both = faults.offices(tmp_path)
     stopped: list[bool] = []
+    charge = Ledger.charge
 
     def interrupted(*given: Any) -> Any:
         if not stopped:
             stopped.append(True)
             signal.raise_signal(signal.SIGINT)
-        return create_run(*given)
+        return charge(*given)
 
-    monkeypatch.setattr("accord.run.stages.create_run", interrupted)
+    monkeypatch.setattr(Ledger, "charge", interrupted)
     ending = faults.link(both)
     assert KeyboardInterrupt in {type(end) for end in ending.values()}
     name = faults.common_run(both)

@@ -55,7 +55,7 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
     assert "alice stopped: more of its records match than the agreement lets it show" in str(b)
     assert "agree on another; then both link again" in str(b)
     for own in both:
-        (row,) = Ledger(own.state.ledger).runs()
+        (row,) = Ledger(own.state.database).runs()
         assert row.paid, "what was charged stands"
         assert open_run(own.state, row.run).manifest.state == "most_matches"
         assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
@@ -176,13 +176,13 @@ def test_a_snapshot_is_charged_once_and_keeps_its_noise(both: Both) -> None:
     assert first.charged == first.cost
     assert float(again.charged.epsilon) == 0
     assert again.cost == first.cost
-    runs = Ledger(both[0].state.ledger).runs()
+    runs = Ledger(both[0].state.database).runs()
     assert [run.paid for run in runs] == [True, False]
     assert runs[0].drawing == runs[1].drawing, "the same release has other noise"
     assert [run.snapshot for run in runs] == ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"]
     assert again.pairs.equals(first.pairs)
     # B named none, so each of its runs was drawn and charged.
-    theirs = Ledger(both[1].state.ledger).runs()
+    theirs = Ledger(both[1].state.database).runs()
     assert [run.paid for run in theirs] == [True, True]
     assert theirs[0].drawing != theirs[1].drawing
 
@@ -195,7 +195,7 @@ def test_the_parties_names_decide_nothing(both: Both) -> None:
         add_partner(both[1].state, name, both[0].card)
         left, _ = worlds.link_both(*both, renamed, a_options={"snapshot": "2026-11"})
         assert isinstance(left, Linked), left
-    runs = Ledger(both[0].state.ledger).runs()
+    runs = Ledger(both[0].state.database).runs()
     assert [run.paid for run in runs] == [True, False, False]
     assert {run.dataset for run in runs} == {worlds.ACCOUNT}
 
@@ -215,7 +215,7 @@ def test_the_output_is_written_whole_and_the_same_on_both_sides(
 
 
 def test_the_offer_tells_what_is_spent_and_learnt(both: Both) -> None:
-    Ledger(both[0].state.ledger).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
+    Ledger(both[0].state.database).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
     seen: list[Offer] = []
 
     def confirm(offer: Offer) -> bool:
@@ -300,7 +300,7 @@ def test_a_promise_to_people(both: Both) -> None:
     assert isinstance(right, Linked), right
     plain, _ = worlds.link_both(*both, agreement())
     assert left.pairs == plain.pairs
-    events = [run.event for run in Ledger(both[0].state.ledger).runs()]
+    events = [run.event for run in Ledger(both[0].state.database).runs()]
     assert sorted(getattr(event, "records_per_person", 1) for event in events) == [1, 2]
     assert open_run(both[0].state, left.run).manifest.request.read_layout().person == "who"
     parties = read_receipt(left.receipt).facts["parties"]

@@ -52,7 +52,7 @@ def test_another_table_under_a_snapshots_name_ends_before_anybody_is_called(both
     left, right = worlds.link_both(*both, a_options=again, b_options={"reach": Reach(wait=0.1)})
     assert isinstance(left, SnapshotError)
     assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
-    assert len(Ledger(both[0].state.ledger).runs()) == 1
+    assert len(Ledger(both[0].state.database).runs()) == 1
     other, _ = worlds.link_both(*both, a_options={"data": moved, "snapshot": "2026-12"})
     assert other.charged == other.cost
 
@@ -135,11 +135,13 @@ def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPa
     assert "announces 2,147,483,648 records, more than can be linked" in str(left)
     assert isinstance(right, StoppedError), right
     assert "refuses" in str(right)
-    assert not Ledger(both[0].state.ledger).runs()
+    assert not Ledger(both[0].state.database).runs()
 
 
 def test_an_overspent_budget_ends_before_anybody_is_called(both: Both) -> None:
-    Ledger(both[0].state.ledger).set_budget(worlds.ACCOUNT, Budget(Cost(Fraction("0.01"), Fraction("1e-9"))))
+    Ledger(both[0].state.database).set_budget(
+        worlds.ACCOUNT, Budget(Cost(Fraction("0.01"), Fraction("1e-9")))
+    )
     left, right = worlds.link_both(*both, b_options={"reach": Reach(wait=0.1)})
     assert isinstance(left, BudgetError)
     assert isinstance(right, AssertionError), "A listened before it had asked its ledger"

@@ -23,6 +23,7 @@ from accord.protocols.base import Release
 from accord.protocols.parts.slots import content_digest
 from accord.run.offer import SeriesOffer, describe, make_offer
 from accord.side import Side
+from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from tests.protocols.worlds import Rows, agreement, records
 from tests.spent import Spent
@@ -125,7 +126,7 @@ def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
 
 
 def test_an_offer_charges_nothing(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    agreed, ledger = agreement(), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     assert offer.cost == offer.event.cost
@@ -134,7 +135,7 @@ def test_an_offer_charges_nothing(tmp_path: Path) -> None:
 
 
 def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    agreed, ledger = agreement(), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     assert "Unfinished" not in describe(plain)
@@ -145,7 +146,7 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
 
 
 def test_an_offer_says_who_takes_no_part_in_a_series_and_for_whom_nothing_is_promised(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    agreed, ledger = agreement(), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     found = SeriesOffer("monthly", 2, declared=4, arrived=4, gone=0, waiting=0, late=0, versions=2)
@@ -176,7 +177,7 @@ def test_an_offer_says_who_takes_no_part_in_a_series_and_for_whom_nothing_is_pro
 
 
 def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
     for one, bound in ((agreement(), False), (agreed, True)):
@@ -189,7 +190,7 @@ def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path:
 
 
 def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
 
     def said(side: Side, **changes: Any) -> str:
@@ -210,7 +211,7 @@ def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> No
 
 
 def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    agreed, ledger = agreement(), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget(None, 3))
     mine = records(ROWS, agreed)
 
@@ -235,7 +236,7 @@ def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
 def test_an_offer_warns_when_sums_come_to_hold_for_fewer_records(tmp_path: Path) -> None:
     plain = agreement().model_dump(mode="json")
     plain["protocol"]["A"]["records_per_person"] = 3
-    people, ledger = Agreement.model_validate(plain), Ledger(tmp_path / "ledger.sqlite")
+    people, ledger = Agreement.model_validate(plain), Ledger(Database(tmp_path))
     ledger.set_budget("set", Budget())
     mine = records(ROWS, people)
     ledger.charge(replace(ask(people), run="r1"), lambda: np.array([1]), NOW)
@@ -264,7 +265,7 @@ def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
 
 
 def test_an_offer_prints_as_the_screen_and_shows_itself_in_a_line(tmp_path: Path) -> None:
-    ledger, agreed = Ledger(tmp_path / "ledger"), agreement()
+    ledger, agreed = Ledger(Database(tmp_path)), agreement()
     ledger.set_budget("set", Budget())
     offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     assert str(offer) == describe(offer)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from accord.agreement.document import Agreement
 from accord.errors import UsageError
 from accord.peer.connection import Reach
 from accord.run.request import Output, Request, Resumption, SeriesPart, WorkerChoice, request_again, store
-from accord.state.runs import Manifest, decode_manifest, encode_manifest
+from accord.state.manifest import Manifest, decode_manifest
 from accord.table.layout import Layout
 from tests.protocols.worlds import agreement
 from tests.run.test_series_cuts import agreement as series_agreement
@@ -57,7 +56,7 @@ def test_what_is_kept_is_what_was_asked_for(
         snapshot=name if isinstance(name, str) else None,
         series=name if isinstance(name, SeriesPart) else None,
     )
-    kept = decode_manifest(encode_manifest(manifest(asked)))
+    kept = decode_manifest(asdict(manifest(asked)))
     # The owner's word for a cluster is for one time.
     workers = replace(workers, trust_cluster=False)
     assert request_again(kept, asked.agreement, Resumption()) == replace(asked, workers=workers)
@@ -133,15 +132,15 @@ CHANGES: dict[str, Any] = {"raw": "yes", "layout": "{", "workers": True, "out": 
 
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_manifest_whose_request_was_changed_is_broken(key: str) -> None:
-    found = json.loads(encode_manifest(manifest(request())))
-    assert decode_manifest(json.dumps(found).encode()) == manifest(request())
+    found = asdict(manifest(request()))
+    assert decode_manifest(found) == manifest(request())
     found["request"][key] = CHANGES[key]
     with pytest.raises(ValueError, match="not a manifest"):
-        decode_manifest(json.dumps(found).encode())
+        decode_manifest(found)
 
 
 def test_a_manifest_without_a_request_is_broken() -> None:
-    found = json.loads(encode_manifest(manifest(request())))
+    found = asdict(manifest(request()))
     del found["request"]
     with pytest.raises(ValueError, match="not a manifest"):
-        decode_manifest(json.dumps(found).encode())
+        decode_manifest(found)

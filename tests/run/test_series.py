@@ -78,7 +78,7 @@ def test_three_runs_find_what_is_new_and_cost_one_release(both: Both) -> None:
         assert pairs(left) == pairs(right) == FOUND[number]
         assert (left.charged == NO_COST) == (number > 0)
     for own in both:
-        entries = Ledger(own.state.ledger).runs()
+        entries = Ledger(own.state.database).runs()
         assert [entry.paid for entry in entries] == [True, False, False]
         assert {entry.series for entry in entries} == {"monthly"}
         kept = sorted(found.manifest.series_run for found in list_runs(own.state)[0])
@@ -122,8 +122,8 @@ def test_a_receipt_names_series_run_and_declared_sizes(both: Both) -> None:
 def refusals(both: Both, before: int) -> None:
     """Nothing was charged, drawn or begun."""
     for own in both:
-        assert len(Ledger(own.state.ledger).runs()) == before
-        book = Ledger(own.state.ledger).series(worlds.ACCOUNT, "monthly")
+        assert len(Ledger(own.state.database).runs()) == before
+        book = Ledger(own.state.database).series(worlds.ACCOUNT, "monthly")
         assert (0 if book is None else len(book.looks)) == before
 
 
@@ -167,7 +167,7 @@ def test_a_partner_at_another_run_or_in_another_series_is_refused(both: Both) ->
     assert isinstance(right, RefusedError)
     assert "bob is at run 2 of the series 'monthly', and you are at run 3" in str(left)
     assert "begin a series of another name, which is a new release and is charged" in str(right)
-    assert len(Ledger(both[0].state.ledger).runs()) == 2
+    assert len(Ledger(both[0].state.database).runs()) == 2
 
 
 def test_a_series_whose_run_was_forgotten_does_not_go_on(both: Both) -> None:
@@ -179,5 +179,5 @@ def test_a_series_whose_run_was_forgotten_does_not_go_on(both: Both) -> None:
     again, _ = run(both, A_TABLES[1], B_TABLES[1])
     assert isinstance(again, SeriesError)
     assert "was forgotten" in str(again)
-    (entry,) = Ledger(both[0].state.ledger).runs()
+    (entry,) = Ledger(both[0].state.database).runs()
     assert entry.paid, "what was spent stays spent"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.errors import DepartedError, PeerError, StateError
+from accord.errors import DamagedError, DepartedError, PeerError, StateError
 from accord.peer import handshake_series
 from accord.peer.handshake_series import Opening
 from accord.protocols.parts.batches import Batch, Look, decode_looks, encode_looks
@@ -26,12 +25,14 @@ from accord.run import series
 from accord.run.series import OwnSeries
 from accord.secure.party import Party
 from accord.side import Side
+from accord.state.folder import State
 from accord.state.runs import open_run
 from tests.replay.test_series import Both, change_look, link, offices, replayed
 from tests.run import faults, test_series_cuts
 from tests.run.faults import Wire
 from tests.run.test_series import A_TABLES, B_TABLES
 from tests.run.test_series_cuts import copied, go_on, hold, pairs
+from tests.state.damage import add_run, flip_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -74,16 +75,16 @@ def second(both: Both, patch: pytest.MonkeyPatch) -> tuple[str, str]:
 def test_who_hides_what_was_disclosed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    """What the run before ended with is not there, or in a folder that is none of a run: who changes its own
-    record is not cleared by that."""
+    """What the run before ended with is not there, or in a run that never was: who changes its own record is
+    not cleared by that."""
     both = offices(tmp_path)
     first, name = second(both, monkeypatch)
     with pytest.raises(DepartedError, match="disclosed"):
         replayed(both, Side.B, name)
     state = both[Side.B].state
-    shutil.copytree(state.run(first), state.run("another"))
+    began = open_run(state, name).read("before")
+    add_run(state, first, state, "another", {"shown": began}, run="another")
     open_run(state, first).change(**change)
-    (state.run("another") / "shown").write_bytes(open_run(state, name).read("before"))
     assert replayed(both, Side.B, name).earlier == Earlier(1, 1)
 
 
@@ -107,9 +108,7 @@ def test_an_earlier_run_that_is_there_twice(tmp_path: Path) -> None:
     both = offices(tmp_path)
     names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
     state = both[Side.B].state
-    shutil.rmtree(state.run(names[1]))
-    shutil.copytree(state.run(names[0]), state.run(names[1]))
-    open_run(state, names[1]).change(look=2)
+    add_run(state, names[0], state, names[1], {}, look=2)
     assert replayed(both, Side.B, names[2]).earlier == Earlier(1, 1)
 
 
@@ -122,13 +121,13 @@ def test_a_batch_that_was_drawn_twice(tmp_path: Path) -> None:
     first = link(both, A_TABLES[1], B_TABLES[1], Wire(frames=60, told=True))
     replayed(both, Side.B, first)
     kept = tmp_path / "kept"
-    shutil.move(both[Side.B].state.run(first), kept)
-    shutil.rmtree(home)
+    shutil.move(home, kept)
     shutil.copytree(copy, home)
+    both[Side.B].state = State(home)
     with cheats_of_the_heard():
         second = link(both, A_TABLES[1], B_TABLES[1] | {"z": (9, 9)})
     replayed(both, Side.B, second)
-    shutil.move(kept, both[Side.B].state.run(first))
+    add_run(State(kept), first, both[Side.B].state, first, {})
     for name in (first, second):
         with pytest.raises(DepartedError, match="the batches that it went on with are not those of its run"):
             replayed(both, Side.B, name)
@@ -188,10 +187,17 @@ Two = tuple[Both, list[str]]
 
 
 def changed(two: Two, folder: Path, number: int, name: str, change: Callable[[bytes], bytes]) -> Both:
-    """The same two, of which B has one file of its run with this number changed."""
+    """The same two, of which B keeps something else of its run with this number, as if it had always."""
     found = copied(two[0], folder)
-    path = found[Side.B].state.run(two[1][number]) / name
-    path.write_bytes(change(path.read_bytes()))
+    run = open_run(found[Side.B].state, two[1][number])
+    run.keep({name: change(run.read(name))})
+    return found
+
+
+def damaged(two: Two, folder: Path, number: int, name: str) -> Both:
+    """The same two, of which B has one bit flipped in what it keeps of its run with this number."""
+    found = copied(two[0], folder)
+    flip_content(found[Side.B].state, two[1][number], name)
     return found
 
 
@@ -200,19 +206,31 @@ def without_the_end(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["looks", "before", "shown", "receipt"])
-def test_a_damaged_file_convicts_nobody(name: str, two_runs: Two, tmp_path: Path) -> None:
+def test_a_cut_content_convicts_nobody(name: str, two_runs: Two, tmp_path: Path) -> None:
     both = changed(two_runs, tmp_path / "earlier", 0, name, without_the_end)
     found = replayed(both, Side.B, two_runs[1][1]).earlier
     assert found == Earlier(int(name == "shown"), 1)
 
 
+@pytest.mark.parametrize("name", ["looks", "before", "receipt", "seed", "pledges"])
+def test_a_flipped_bit_convicts_nobody(name: str, two_runs: Two, tmp_path: Path) -> None:
+    """What cannot be opened of an earlier run is missing, and that is said."""
+    both = damaged(two_runs, tmp_path / "earlier", 0, name)
+    assert replayed(both, Side.B, two_runs[1][1]).earlier == Earlier(0, 1)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("name", ["looks", "before", "counts"])
-def test_a_damaged_file_of_the_run_itself(name: str, two_runs: Two, tmp_path: Path) -> None:
-    both = changed(two_runs, tmp_path / "itself", 1, name, without_the_end)
-    with pytest.raises(StateError, match="cannot be read"):
+def test_a_damaged_content_of_the_run_itself(name: str, flipped: bool, two_runs: Two, tmp_path: Path) -> None:
+    if flipped:
+        both = damaged(two_runs, tmp_path / "itself", 1, name)
+    else:
+        both = changed(two_runs, tmp_path / "itself", 1, name, without_the_end)
+    said = f"the {name} of the run .* is not what was written" if flipped else "cannot be read"
+    with pytest.raises(DamagedError if flipped else StateError, match=said):
         replayed(both, Side.B, two_runs[1][1])
     if name != "looks":
-        with pytest.raises(StateError, match="cannot be read"):
+        with pytest.raises(DamagedError if flipped else StateError, match=said):
             faults.resume(dict[Side, faults.Office](both), two_runs[1][1])
 
 
@@ -226,11 +244,7 @@ def never_there(content: bytes) -> bytes:
     return encode_looks([Look(look.batch, np.array([1 << 40])) for look in decode_looks(content)])
 
 
-def negative(content: bytes) -> bytes:
-    return json.dumps(json.loads(content) | {"series_run": -1}).encode()
-
-
-INVENTED = [("before", huge), ("looks", never_there), ("run.json", negative)]
+INVENTED = [("before", huge), ("looks", never_there)]
 
 
 @pytest.mark.parametrize(("name", "change"), INVENTED)
@@ -242,11 +256,18 @@ def test_numbers_that_cannot_be(
         replayed(changed(two_runs, tmp_path / "numbers", 1, name, change), Side.B, two_runs[1][1])
 
 
+def test_a_number_of_a_run_that_cannot_be(two_runs: Two, tmp_path: Path) -> None:
+    both, name = copied(two_runs[0], tmp_path / "numbers"), two_runs[1][1]
+    open_run(both[Side.B].state, name).change(series_run=-1)
+    with pytest.raises(StateError, match=f"what is kept of the run {name} cannot be read"):
+        replayed(both, Side.B, name)
+
+
 def test_what_was_disclosed_in_a_later_run(two_runs: Two, tmp_path: Path) -> None:
     """A file of another run, that somebody put back into the wrong folder."""
     both, names = two_runs
     later = open_run(both[Side.B].state, names[1]).read("shown")
     mixed = changed(two_runs, tmp_path / "mixed", 1, "before", lambda _: later)
     hold(mixed, 2)
-    with pytest.raises(StateError, match="before cannot be used"):
+    with pytest.raises(StateError, match=r"the before of the run .* cannot be read"):
         go_on(mixed, Wire(), resuming=False)

@@ -21,7 +21,7 @@ from accord.side import Side
 from accord.state.accounts import account
 from accord.state.folder import open_state
 from accord.state.ledger import Ledger
-from accord.state.runs import RunFolder, list_runs
+from accord.state.runs import StoredRun, list_runs
 from tests.protocols.parts.test_batches import Table
 from tests.run import faults
 from tests.run.test_series import A_TABLES, B_TABLES, FOUND
@@ -75,7 +75,7 @@ def seen(both: dict[Side, SeriesOffice]) -> list[int]:
     return counts.tolist()
 
 
-def last_run(both: dict[Side, SeriesOffice]) -> RunFolder:
+def last_run(both: dict[Side, SeriesOffice]) -> StoredRun:
     return max(list_runs(both[Side.B].state)[0], key=lambda run: run.manifest.series_run)
 
 
@@ -90,7 +90,7 @@ def three(folder: Path, kind: str) -> Three:
     alice, home = bob[Side.A], folder / "C"
     state = open_state(home / "state", {})
     card = make_identity(state, "carol", datetime.now(UTC))
-    Ledger(state.ledger).set_budget("table", Budget())
+    Ledger(state.database).set_budget("table", Budget())
     alices = own_card(alice.state)
     assert alices is not None
     add_partner(state, "alice", alices)

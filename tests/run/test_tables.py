@@ -213,7 +213,7 @@ def attempt(office: worlds.Organisation, out: Any, **more: Any) -> str:
     assert isinstance(caught.value, OutputError)
     assert caught.value.exit_code == 5
     assert caught.value.__cause__ is None
-    assert not Ledger(office.state.ledger).runs()
+    assert not Ledger(office.state.database).runs()
     return str(caught.value)
 
 

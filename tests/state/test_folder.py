@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StateError, UsageError
-from accord.state.folder import State, open_state, write_private
+from accord.state.files import write_private
+from accord.state.folder import State, open_state, require_private
 
 
 def mode(path: Path) -> int:
@@ -63,11 +64,12 @@ def kept(tmp_path: Path) -> State:
     """A state folder with something in it."""
     state = open_state(tmp_path / "state", {})
     write_private(state.identity, b"key")
-    write_private(state.create_run("r1") / "slots", b"slots")
+    write_private(state.create_run("r1") / "journal", b"journal")
+    (state.run("r1") / "record").mkdir(mode=0o700)
     return state
 
 
-@pytest.mark.parametrize("name", ["identity.pem", "runs/r1/slots", "runs/r1", "runs"])
+@pytest.mark.parametrize("name", ["identity.pem", "runs"])
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
 def test_what_is_open_to_others_is_not_trusted(kept: State, name: str, mode: int) -> None:
     path = kept.folder / name
@@ -87,14 +89,31 @@ def test_a_folder_that_others_may_write_into_is_not_trusted(kept: State) -> None
     open_state(kept.folder, {})
 
 
+@pytest.mark.parametrize("name", ["runs/r1/journal", "runs/r1/record"])
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
+def test_what_is_open_to_others_in_the_folder_of_a_run_is_not_trusted(
+    kept: State, name: str, mode: int
+) -> None:
+    path = kept.folder / name
+    path.chmod(mode | (0o100 if path.is_dir() else 0))
+    with pytest.raises(StateError, match="open to others") as caught:
+        require_private(kept.run("r1"))
+    assert f"chmod go= {path}" in str(caught.value)
+    path.chmod(path.stat().st_mode & ~0o077)
+    require_private(kept.run("r1"))
+
+
 @pytest.mark.parametrize("kind", ["link", "fifo"])
 def test_links_and_pipes_are_not_trusted(kept: State, tmp_path: Path, kind: str) -> None:
-    strange = kept.folder / "runs" / "r1" / "journal"
+    strange = kept.folder / "runs" / "r1" / "strange"
     if kind == "link":
         (tmp_path / "elsewhere").write_text("")
         strange.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(strange)
+    with pytest.raises(StateError, match="a link or not a file"):
+        require_private(kept.run("r1"))
+    strange.rename(kept.folder / "state.sqlite")
     with pytest.raises(StateError, match="a link or not a file"):
         open_state(kept.folder, {})
 

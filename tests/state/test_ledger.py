@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.errors import AccountError, BudgetError, LedgerError, SnapshotError, UsageError
+from accord.errors import AccountError, BudgetError, DamagedError, SnapshotError, StateError, UsageError
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
 from accord.privacy.release import Snapshot
 from accord.state.accounts import accounts
+from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from tests.spent import SpentError
 
@@ -47,13 +48,13 @@ def never() -> NDArray[np.int64]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.sqlite"
+    return tmp_path / "state.sqlite"
 
 
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
     """With two accounts, neither limited."""
-    made = Ledger(path)
+    made = Ledger(Database(path.parent))
     made.set_budget("d", Budget())
     made.set_budget("e", Budget())
     return made
@@ -64,7 +65,7 @@ def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> No
     charged = ledger.charge(ask("r1"), giving(4, 0, 7), local)
     assert charged.noise.tolist() == [4, 0, 7]
     assert (charged.cost, charged.fresh) == (TENTH.cost, True)
-    (row,) = Ledger(path).runs()
+    (row,) = Ledger(Database(path.parent)).runs()
     assert (row.run, row.dataset, row.partner, row.agreement, row.key) == (
         "r1",
         "d",
@@ -102,8 +103,10 @@ def test_another_data_set_has_noise_of_its_own_and_pays_itself(ledger: Ledger) -
 
 def test_a_run_is_charged_once_however_often_it_asks(ledger: Ledger) -> None:
     first = ledger.charge(ask("r1"), giving(4), NOW)
-    again = ledger.charge(ask("r1"), never, NOW)
+    again = ledger.recall(ask("r1"))
     assert again.noise.tolist() == first.noise.tolist()
+    with pytest.raises(StateError, match="charged before"):
+        ledger.charge(ask("r1"), never, NOW)
     assert len(ledger.runs()) == 1
 
 
@@ -116,15 +119,15 @@ def test_a_run_is_charged_once_however_often_it_asks(ledger: Ledger) -> None:
 )
 def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
-    with pytest.raises(LedgerError, match="another release"):
-        ledger.charge(changed, never, NOW)
+    with pytest.raises(StateError, match="another release"):
+        ledger.recall(changed)
 
 
 def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
     ledger.charge(ask("r0", event=Intersection()), never, NOW)
     charged = ledger.charge(ask("r1", event=AllPairs()), never, NOW)
     assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([], NO_COST, False)
-    assert ledger.charge(ask("r1", event=AllPairs()), never, NOW).noise.tolist() == []
+    assert ledger.recall(ask("r1", event=AllPairs())).noise.tolist() == []
     assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
 
 
@@ -145,13 +148,13 @@ def test_the_cap_on_runs_also_holds_for_runs_that_cost_nothing(ledger: Ledger) -
     ledger.charge(ask("r2"), never, NOW)
     with pytest.raises(BudgetError, match="0 of 2 runs"):
         ledger.charge(ask("r3"), never, NOW)
-    assert len(ledger.charge(ask("r2"), never, NOW).noise) == 1
+    assert len(ledger.recall(ask("r2")).noise) == 1
 
 
 def test_budgets_are_kept_exactly_and_replaced(ledger: Ledger, path: Path) -> None:
     limit = Budget(Cost(Fraction(1, 3), Fraction(1, 2**40)), 7)
     ledger.set_budget("d", limit)
-    assert Ledger(path).budgets() == {"d": limit, "e": Budget()}
+    assert Ledger(Database(path.parent)).budgets() == {"d": limit, "e": Budget()}
     ledger.set_budget("D", Budget(None, 1))
     assert ledger.budgets() == {"d": Budget(None, 1), "e": Budget()}
 
@@ -173,8 +176,8 @@ def test_forgetting_removes_the_noise_and_never_the_cost(ledger: Ledger, path: P
     assert ledger.forget("r2") == ("r1",)
     assert noise.astype("<u4").tobytes()[:64] not in path.read_bytes()
     assert [(run.stored, run.cost.epsilon) for run in ledger.runs()] == [(False, Fraction(1, 10)), (False, 0)]
-    with pytest.raises(LedgerError, match="forgotten"):
-        ledger.charge(ask("r1"), never, NOW)
+    with pytest.raises(StateError, match="forgotten"):
+        ledger.recall(ask("r1"))
 
 
 def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Ledger) -> None:
@@ -193,7 +196,7 @@ def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> No
     for number, run in enumerate(("r1", "r2")):
         charged = ledger.charge(ask(run, snapshot=None), giving(number), NOW)
         assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([number], TENTH.cost, True)
-    again = ledger.charge(ask("r1", snapshot=None), never, NOW)
+    again = ledger.recall(ask("r1", snapshot=None))
     assert (again.noise.tolist(), again.fresh) == ([0], False), "a run that goes on is still that run"
     assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(1, 5)
 
@@ -250,7 +253,7 @@ def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("name", ["North Clinic", "north clinic", "NORTH  CLINIC", "Ｎorth Clinic"])
 def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(Database(path.parent))
     ledger.set_budget("North Clinic", Budget(Cost(Fraction(1, 10), Fraction(1, 10**9))))
     assert ledger.find_account(name) == "North Clinic"
     ledger.charge(ask("r1", dataset=name), giving(4), NOW)
@@ -261,7 +264,7 @@ def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
 
 
 def test_an_account_that_nobody_made_is_refused(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Ledger(Database(path.parent))
     with pytest.raises(AccountError, match="no account for this table yet"):
         ledger.find_account(None)
     ledger.set_budget("patients", Budget())
@@ -337,27 +340,14 @@ def test_the_file_is_for_its_owner_only(ledger: Ledger, path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_files_that_are_no_ledger_of_this_version_are_refused(tmp_path: Path, path: Path) -> None:
-    (tmp_path / "text").write_text("hello, this is not a database, but some text of some length" * 20)
-    with pytest.raises(LedgerError, match="cannot be used"):
-        Ledger(tmp_path / "text")
-    Ledger(path)
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 2")
-    db.close()
-    with pytest.raises(LedgerError, match="version that made it"):
-        Ledger(path)
-    with pytest.raises(LedgerError):
-        Ledger(tmp_path / "missing" / "ledger.sqlite")
-
-
-def test_damaged_noise_is_noticed(ledger: Ledger, path: Path) -> None:
+def test_damaged_noise_is_not_released_again(ledger: Ledger, path: Path) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE drawings SET noise = x'00'")
+        db.execute("UPDATE contents SET content = x'00' WHERE CAST(content AS TEXT) LIKE 'accord noise%'")
     db.close()
-    with pytest.raises(LedgerError, match="not stored noise"):
+    with pytest.raises(DamagedError, match="the noise of a release is not what was written"):
         ledger.charge(ask("r2"), never, NOW)
+    assert [run.run for run in ledger.runs()] == ["r1"]
 
 
 def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
@@ -377,12 +367,12 @@ def test_a_change_of_limits_is_one_transaction(ledger: Ledger, path: Path) -> No
     ledger.set_budget("d", Budget(Cost(Fraction(3), Fraction(0))))
 
     def lower(old: Budget | None) -> Budget:
-        with pytest.raises(LedgerError, match="locked"):
-            Ledger(path)
+        with pytest.raises(StateError, match="locked"):
+            Ledger(Database(path.parent)).set_budget("d", Budget())
         assert old is not None
         return Budget(Cost(Fraction(1), Fraction(0)), old.runs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("accord.state.ledger_file.PATIENCE_SECONDS", 0.01)
+        patch.setattr("accord.state.log.PATIENCE_SECONDS", 0.01)
         ledger.change_budget("d", lower)
     assert set_budget("d", runs=9, state=path.parent) == Budget(Cost(Fraction(1), Fraction(0)), 9)

@@ -17,6 +17,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, Cost, Promise
 from accord.protocols.parts.batches import Batch, Look, encode_look
 from accord.state.accounts import account
+from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from accord.state.ledger_series import SeriesLook
 from tests.protocols.parts.test_batches import members
@@ -30,7 +31,7 @@ SECOND = Look(Batch(members({"b": (2, 2)}), np.array([1, 2])), np.array([0]))
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    made = Ledger(tmp_path / "ledger.sqlite")
+    made = Ledger(Database(tmp_path))
     made.set_budget("north", Budget(Cost(Fraction(1, 10), Fraction(1, 10**9)), runs=3))
     return made
 
@@ -67,7 +68,7 @@ def test_a_series_is_charged_once_and_every_run_counts(ledger: Ledger) -> None:
 
 def test_a_run_that_is_charged_again_finds_what_it_found(ledger: Ledger) -> None:
     ledger.charge(ask("r0", 0, lambda: FIRST), never, NOW)
-    again = ledger.charge(ask("r0", 1, never), never, NOW)
+    again = ledger.recall(ask("r0", 1, never))
     assert (again.cost, again.look) == (TENTH.cost, None)
     assert looks(ledger) == [encode_look(FIRST)]
 

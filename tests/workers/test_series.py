@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +53,19 @@ def taken(both: dict[Side, SeriesOffice], run: str, folder: Path) -> dict[Side, 
     for office in found.values():
         office.out.unlink(missing_ok=True)
         (kept,) = (one for one in list_runs(office.state)[0] if one.manifest.run == run)
-        kept.change(data=str(office.data), out=str(office.out))
+        asked = replace(kept.manifest.request, data=str(office.data), out=str(office.out))
+        kept.change(request=asked)
     return found
 
 
 def came_to(both: dict[Side, SeriesOffice], run: str) -> tuple[dict[str, Any], str]:
-    """What both signed, but for times and for a digest under a key that is drawn anew; and the output."""
+    """What both signed, but for times, logs and a digest under a key that is drawn anew; and the output."""
     signed = {office.state.run(run).joinpath("receipt").read_bytes() for office in both.values()}
     assert len(signed) == 1, "both have the same receipt"
     facts = dict(read_receipt(both[Side.A].state.run(run) / "receipt").facts)
     del facts["output"]
     facts["parties"] = {
-        side: {name: value for name, value in party.items() if name != "time"}
+        side: {name: value for name, value in party.items() if name not in ("time", "log")}
         for side, party in facts["parties"].items()
     }
     (out,) = {office.out.read_text() for office in both.values()}

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from accord.errors import PeerError
+from accord.naming import fold_name
 from accord.peer.identity import Card, sign, verify
-from accord.privacy.release import fold_name
 from accord.protocols.parts.batches import (
     Look,
     encode_looks,

@@ -10,8 +10,8 @@ the ledger may keep for many runs and which the opened counts fix together with 
 
 A side is committed to its table and to its seed (pledge.py): both commitments are SHA-256 under salts of 32
 bytes, so that neither tells anything of what it fixes. The seed is as secret as the table: whoever has it and
-saw the messages reads the inputs. It stands in one file, 0600, in the run's folder, and goes to nobody; a
-worker gets the key of its own connection.
+saw the messages reads the inputs. It stands in the database, with the run, and goes to nobody; a worker gets
+the key of its own connection.
 """
 
 from __future__ import annotations

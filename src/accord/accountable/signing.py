@@ -13,7 +13,7 @@ of its own (seed.py), and all that its party says and hears is recorded, and sig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 
 from accord.accountable.pledge import PLEDGE, Pledge, decode_pledge, encode_pledge, exchange_pledges
 from accord.accountable.seed import Seed, decode_seed, draw_seed, encode_seed
-from accord.accountable.stored import TranscriptFiles, WorkerSigning, keep_certificates, new_attempt
+from accord.accountable.stored import StoredAttempt, TranscriptFiles, WorkerSigning, new_attempt
 from accord.accountable.transcript import (
     LINK,
     Meeting,
@@ -41,6 +41,7 @@ from accord.peer.identity import Card, parse_card, signer, verifier
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
+from accord.state.runs import StoredRun
 
 T = TypeVar("T")
 Links = dict[Side, bytes]
@@ -90,10 +91,12 @@ class Commitment(Protocol):
     def slots(self) -> Entropy:
         """What the slots are drawn from."""
 
-    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
-        """What is kept from the beginning on for a replay, by the names of the files: the cards, which may be
-        renewed later, and what is `followed` by the slots besides table and seed, which is put together only
-        then: its time follows the table."""
+    def contents(self, cards: dict[Side, Card]) -> dict[str, bytes]:
+        """What is kept from the beginning on for a replay, by name; with the cards, which may be renewed."""
+
+    def kept(self, followed: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+        """What is kept of that which the slots follow from, besides table and seed; it is put together only
+        then, since its time follows the table."""
 
 
 class Accountability(Protocol):
@@ -102,8 +105,11 @@ class Accountability(Protocol):
     def commit(self, run: str, table: bytes) -> Party[Commitment]:
         """Fix all that the own messages follow from, with a table of this digest."""
 
+    def recall(self, run: StoredRun) -> Commitment:
+        """What was fixed in a run that was begun."""
+
     def attempt(
-        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+        self, run: StoredRun, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
     ) -> AbstractContextManager[AttemptRecord]:
         """The record of an attempt that begins with these hellos, as long as it lasts."""
 
@@ -130,15 +136,21 @@ class Unaccountable:
         yield from ()
         return self
 
+    def recall(self, run: StoredRun) -> Commitment:
+        return self
+
     def slots(self) -> Entropy:
         return self.entropy
 
-    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
+    def contents(self, cards: dict[Side, Card]) -> dict[str, bytes]:
+        return {}
+
+    def kept(self, followed: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
         return {}
 
     @contextmanager
     def attempt(
-        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+        self, run: StoredRun, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
     ) -> Iterator[AttemptRecord]:
         yield self
 
@@ -179,38 +191,41 @@ class SeedCommitment:
     def slots(self) -> Entropy:
         return self.seed.slots()
 
-    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
+    def contents(self, cards: dict[Side, Card]) -> dict[str, bytes]:
         pledges = b"".join(encode_pledge(self.pledges[side]) for side in Side)
         return {
             "seed": encode_seed(self.seed),
             "pledges": _PLEDGES + pledges,
             **{f"card-{side.value}": cards[side].pem for side in Side},
-            **followed(),
         }
 
+    def kept(self, followed: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+        return followed()
 
-def read_commitment(folder: Path) -> SeedCommitment:
-    """The commitment of the accountable run in this folder."""
+
+def read_commitment(run: StoredRun) -> SeedCommitment:
+    """The commitment of an accountable run."""
     try:
-        return SeedCommitment(decode_seed((folder / "seed").read_bytes()), _read_pledges(folder))
-    except (OSError, ValueError):
-        mend = "Restore it from a copy; without it the run can neither continue nor be replayed."
-        raise StateError(
-            path=folder / "seed", reason="the seed of the run cannot be read", mend=mend
-        ) from None
+        return SeedCommitment(decode_seed(run.read("seed")), _read_pledges(run))
+    except ValueError:
+        raise _unreadable(run, "seed and pledges") from None
 
 
-def read_cards(folder: Path) -> dict[Side, Card]:
+def read_cards(run: StoredRun) -> dict[Side, Card]:
     """The cards that both had when the run began."""
     try:
-        return {side: parse_card((folder / f"card-{side.value}").read_bytes(), folder) for side in Side}
-    except (OSError, TrustError):
-        mend = "Restore it from a copy."
-        raise StateError(path=folder, reason="the cards of the run cannot be read", mend=mend) from None
+        return {side: parse_card(run.read(f"card-{side.value}"), run.path) for side in Side}
+    except TrustError:
+        raise _unreadable(run, "cards") from None
 
 
-def _read_pledges(folder: Path) -> dict[Side, Pledge]:
-    content = (folder / "pledges").read_bytes()
+def _unreadable(run: StoredRun, what: str) -> StateError:
+    mend = "Restore it from a copy; without it the run can neither continue nor be replayed."
+    return StateError(path=run.path, reason=f"the {what} of the run cannot be read", mend=mend)
+
+
+def _read_pledges(run: StoredRun) -> dict[Side, Pledge]:
+    content = run.read("pledges")
     body = content[len(_PLEDGES) :]
     if not content.startswith(_PLEDGES) or len(body) != 2 * PLEDGE:
         raise ValueError("not two pledges")
@@ -234,24 +249,28 @@ class Accountable:
         own = (self.state, self.side, self.cards, run, self.agreement.digest)
         return SeedCommitment(seed, (yield from exchange_pledges(*own, made)))
 
+    def recall(self, run: StoredRun) -> Commitment:
+        return read_commitment(run)
+
     @contextmanager
     def attempt(
-        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+        self, run: StoredRun, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
     ) -> Iterator[AttemptRecord]:
-        folder, both = self.state.run(run), {hello.side: hello for hello in hellos}
-        if read_cards(folder) != self.cards:
+        both = {hello.side: hello for hello in hellos}
+        if read_cards(run) != self.cards:
             raise TrustError(
-                problem=f"The run {run} is accountable and began with other cards: what was signed with them "
-                "binds their owners alone.",
+                problem=f"The run {run.manifest.run} is accountable and began with other cards: what was "
+                "signed with them binds their owners alone.",
                 mend="Both link again, which costs nothing in a series or under the same `snapshot=`.",
             )
-        commitment, identity = read_commitment(folder), self.state.identity.read_bytes()
+        commitment, identity = read_commitment(run), self.state.identity.read_bytes()
         told = {side: encode_hello(hello) for side, hello in both.items()}
-        meeting = meeting_of(told, sizes, about_run(run, self.agreement.digest))
-        number, record = new_attempt(folder, told)
-        keys = AttemptKeys(commitment.seed, number, nonces_of(both))
+        about = about_run(run.manifest.run, self.agreement.digest)
+        meeting = meeting_of(told, sizes, about)
+        record = new_attempt(run, told)
+        keys = AttemptKeys(commitment.seed, record.number, nonces_of(both))
         signing = SigningKeys(signer(identity), verifier(self.cards[self.side.other]))
-        with TranscriptFiles(record, 0) as files:
+        with TranscriptFiles(record.folder, 0) as files:
             transcript = Transcript(meeting, 0, self.side, signing, files)
             connection = SignedConnection(transcript, keys.connection(0))
             yield SignedAttempt(
@@ -284,15 +303,15 @@ class SignedAttempt:
     keys: AttemptKeys
     meeting: Meeting
     connection: Recorder
-    folder: Path
+    stored: StoredAttempt
     keep_days: int
 
     def keep_certificates(self, cards: list[bytes]) -> None:
-        keep_certificates(self.folder, cards)
+        self.stored.keep_certificates(cards)
 
     def worker(self, number: int) -> WorkerSigning:
         meeting, key = self.meeting.content + self.meeting.about, self.keys.connection(number + 1)
-        return WorkerSigning(number + 1, meeting.hex(), key.hex(), str(self.folder))
+        return WorkerSigning(number + 1, meeting.hex(), key.hex(), str(self.stored.folder))
 
     def facts(self, workers: tuple[Links, ...]) -> dict[str, Any]:
         links = (self.connection.links, *workers)

@@ -1,19 +1,25 @@
-"""What an accountable run keeps on disk so that it can be replayed: 0600, in the run's folder.
+"""What an accountable run keeps so that it can be replayed.
+
+In the database, with the run (runs.py):
 
     seed              the seed with its salts                                              (seed.py)
     noise             what the slots were padded with, as it was drawn
     pledges           both sides' signed commitments
     card-A, card-B    the cards that they are signed with
-    record/0001/      one attempt; each that went beyond the hellos has a folder of its own
-      opening         both hellos
-      badges          the certificates of the own workers, which are drawn from the system
-      N.received      the messages that were received, each behind its length
-      N.sent          a link of the chain for each message that was sent
-      N.seals         the signatures that were given (g) and taken (t)                     (transcript.py)
+    opening-N         both hellos of attempt N; each that went beyond the hellos is one
+    certificates-N    those of the own workers in it, which are drawn from the system
 
-N is 0 for the connection of the coordinators and else the number of a worker. A file grows as messages come:
-each was handed to the system before anything that follows from it is sent or kept. So a process that is
-killed loses nothing; a machine whose power fails may, and its record then says that it is incomplete.
+In files that grow, in `record/N/` of the run's folder, with 0 for the connection of the coordinators and else
+the number of a worker:
+
+    0.received        the messages that were received, each behind its length and its link of the chain, which
+                      tells whether it is what was received
+    0.sent            a link of the chain for each message that was sent
+    0.seals           the signatures that were given (g) and taken (t)                     (transcript.py)
+
+A file grows as messages come: each was handed to the system before anything that follows from it is sent or
+kept. So a process that is killed loses nothing; a machine whose power fails may, and its record then says
+that it is incomplete.
 """
 
 from __future__ import annotations
@@ -26,54 +32,85 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from accord.accountable.transcript import LINK, Seal
+from accord.accountable.transcript import LINK, Chain, Seal
 from accord.errors import StateError
 from accord.secure.party import Buffer
 from accord.side import Side
-from accord.state.folder import make_folder, write_private
+from accord.state.files import make_folder
+from accord.state.runs import StoredRun
 
 _RECEIVED = b"accord received 1\n"
 _SENT = b"accord sent 1\n"
 _SEALS = b"accord seals 1\n"
 _OPENING = b"accord opening 1\n"
-_BADGES = b"accord badges 1\n"
+_CERTIFICATES = b"accord certificates 1\n"
 _LENGTH = struct.Struct("<Q")
+_HEAD = struct.Struct("<Q32s")
 _SEAL = struct.Struct("<Q32sQ32s64s")
 _GIVEN, _TAKEN = b"g", b"t"
 _BUFFER = 1 << 16
 _MEND = "Make room; then continue with `accord resume`."
 
 
-def attempts(run: Path) -> list[Path]:
-    """The folders of all attempts that began, in their order."""
-    return [path for path in _folders(run) if (path / "opening").exists()]
+@dataclass(frozen=True)
+class StoredAttempt:
+    """One attempt at a run that went beyond the hellos."""
+
+    run: StoredRun
+    number: int
+
+    @property
+    def folder(self) -> Path:
+        """Where its transcripts are."""
+        return self.run.path / "record" / f"{self.number:04d}"
+
+    def hellos(self) -> dict[Side, bytes]:
+        """Both hellos, as they were said; raises ValueError if they cannot be read."""
+        content = self.run.read(f"opening-{self.number}")
+        body = content[len(_OPENING) :]
+        if not content.startswith(_OPENING) or len(body) % 2 or not body:
+            raise ValueError("not an opening")
+        return {Side.A: body[: len(body) // 2], Side.B: body[len(body) // 2 :]}
+
+    def keep_certificates(self, cards: list[bytes]) -> None:
+        """Keep those of the own workers."""
+        content = _CERTIFICATES + b"".join(_LENGTH.pack(len(card)) + card for card in cards)
+        self.run.keep({f"certificates-{self.number}": content})
+
+    def certificates(self) -> list[bytes]:
+        """The same again; none where the attempt had no workers. Raises ValueError."""
+        name = f"certificates-{self.number}"
+        if name not in self.run.names():
+            return []
+        content, cards = self.run.read(name), list[bytes]()
+        if not content.startswith(_CERTIFICATES):
+            raise ValueError("not certificates")
+        content = content[len(_CERTIFICATES) :]
+        while content:
+            (length,) = _LENGTH.unpack_from(content.ljust(_LENGTH.size, b"\0"))
+            cards.append(content[_LENGTH.size : _LENGTH.size + length])
+            content = content[_LENGTH.size + length :]
+        return cards
 
 
-def _folders(run: Path) -> list[Path]:
-    return sorted((path for path in (run / "record").glob("[0-9]*") if path.is_dir()), key=_number)
+def attempts(run: StoredRun) -> list[StoredAttempt]:
+    """All attempts that began, in their order."""
+    found = (name.partition("opening-") for name in run.names())
+    return [
+        StoredAttempt(run, number)
+        for number in sorted(int(rest) for before, tag, rest in found if tag and not before)
+    ]
 
 
-def _number(folder: Path) -> int:
-    return int(folder.name)
-
-
-def new_attempt(run: Path, hellos: dict[Side, bytes]) -> tuple[int, Path]:
-    """The number and the folder of an attempt with these hellos. *Requires*: the run is locked."""
-    number = max(map(_number, _folders(run)), default=0) + 1
-    folder = run / "record" / f"{number:04d}"
-    make_folder(folder.parent)
-    make_folder(folder)
-    write_private(folder / "opening", _OPENING + hellos[Side.A] + hellos[Side.B])
-    return number, folder
-
-
-def read_opening(folder: Path) -> dict[Side, bytes]:
-    """Both hellos of an attempt; raises ValueError if they cannot be read."""
-    content = (folder / "opening").read_bytes()
-    body = content[len(_OPENING) :]
-    if not content.startswith(_OPENING) or len(body) % 2 or not body:
-        raise ValueError("not an opening")
-    return {Side.A: body[: len(body) // 2], Side.B: body[len(body) // 2 :]}
+def new_attempt(run: StoredRun, hellos: dict[Side, bytes]) -> StoredAttempt:
+    """An attempt with these hellos. *Requires*: the run is locked."""
+    # A folder without an opening was left by one that was killed between the two.
+    folders = (int(path.name) for path in (run.path / "record").glob("[0-9]*"))
+    made = StoredAttempt(run, max([0, *folders, *(one.number for one in attempts(run))]) + 1)
+    make_folder(made.folder.parent)
+    make_folder(made.folder)
+    run.keep({f"opening-{made.number}": _OPENING + hellos[Side.A] + hellos[Side.B]})
+    return made
 
 
 @dataclass(frozen=True)
@@ -89,27 +126,6 @@ class WorkerSigning:
 
     def __repr__(self) -> str:
         return f"WorkerSigning({self.number})"
-
-
-def keep_certificates(folder: Path, cards: list[bytes]) -> None:
-    """Keep the certificates of the own workers, in the file `badges`."""
-    write_private(folder / "badges", _BADGES + b"".join(_LENGTH.pack(len(card)) + card for card in cards))
-
-
-def read_certificates(folder: Path) -> list[bytes]:
-    """The certificates of the own workers in an attempt; none where it had no workers."""
-    path = folder / "badges"
-    if not path.exists():
-        return []
-    content, cards = path.read_bytes(), list[bytes]()
-    if not content.startswith(_BADGES):
-        raise ValueError("not badges")
-    content = content[len(_BADGES) :]
-    while content:
-        (length,) = _LENGTH.unpack_from(content)
-        cards.append(content[_LENGTH.size : _LENGTH.size + length])
-        content = content[_LENGTH.size + length :]
-    return cards
 
 
 class TranscriptFiles:
@@ -137,8 +153,8 @@ class TranscriptFiles:
         with self._told():
             self._sent.write(link)
 
-    def received(self, message: Buffer) -> None:
-        head = _LENGTH.pack(len(message))
+    def received(self, message: Buffer, link: bytes) -> None:
+        head = _HEAD.pack(len(message), link)
         few = len(message) < _BUFFER
         with self._told():
             for part in (head + bytes(message),) if few else (head, message):
@@ -223,20 +239,24 @@ class StoredTranscript:
             found[kind].append(decode_seal(content[at + 1 : at + size]))
         return found[_GIVEN], found[_TAKEN]
 
-    def received(self) -> Iterator[bytes]:
-        """The messages that were received, up to the last whole one; none where nothing was begun."""
+    def received(self, chain: Chain) -> Iterator[bytes]:
+        """The messages that were received, up to the last whole one; none where nothing was begun. Raises
+        ValueError at the first that is not what was received, by the chain that it is a link of."""
         path = self._path("received")
         if not path.exists():
             return
         with path.open("rb") as file:
             _require_tag(file.read(len(_RECEIVED)), _RECEIVED)
             left = path.stat().st_size - len(_RECEIVED)
-            while left >= _LENGTH.size:
-                (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
-                left -= _LENGTH.size + length
+            while left >= _HEAD.size:
+                length, link = _HEAD.unpack(file.read(_HEAD.size))
+                left -= _HEAD.size + length
                 if left < 0:
                     return
-                yield file.read(length)
+                message = file.read(length)
+                if chain.add(message) != link:
+                    raise ValueError("not what was received")
+                yield message
 
     def _path(self, kind: str) -> Path:
         return self.folder / f"{self.number}.{kind}"

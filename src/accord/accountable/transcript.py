@@ -85,9 +85,10 @@ def meeting_of(hellos: dict[Side, bytes], sizes: dict[Side, int], about: bytes) 
 class Chain:
     """One direction: its last link and its length."""
 
-    def __init__(self, meeting: Meeting, connection: int, sender: Side) -> None:
+    def __init__(self, meeting: Meeting, connection: int, sender: Side, last: bytes | None = None) -> None:
+        """From its first link on, or from one that is known."""
         self._key = hashlib.sha256(meeting.key)
-        self.last = meeting.first(connection, sender)
+        self.last = meeting.first(connection, sender) if last is None else last
         self.count = 0
 
     def add(self, message: Buffer) -> bytes:
@@ -124,7 +125,7 @@ class TranscriptStore(Protocol):
 
     def sent(self, link: bytes) -> None: ...
 
-    def received(self, message: Buffer) -> None:
+    def received(self, message: Buffer, link: bytes) -> None:
         """It can be read again when this returns, even if this process ends."""
 
     def gave(self, seal: Seal) -> None: ...
@@ -166,8 +167,7 @@ class Transcript:
         self._store.sent(link)
 
     def receive(self, message: Buffer) -> None:
-        self._received.add(message)
-        self._store.received(message)
+        self._store.received(message, self._received.add(message))
 
     def sign(self) -> bytes:
         """A seal of this side, as it is sent."""

@@ -49,6 +49,7 @@ from accord.secure.party import Party, run_pair
 from accord.side import Side
 from accord.simulation.pair import release_of
 from accord.state.accounts import account
+from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 
 Points = list[tuple[int, int | None]]
@@ -107,7 +108,7 @@ class History:
             return account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
 
     def _open(self, folder: Path) -> Ledger:
-        ledger, event = Ledger(folder / "ledger.sqlite"), self._releases(len(self.steps[0].tables[0])).event
+        ledger, event = Ledger(Database(folder)), self._releases(len(self.steps[0].tables[0])).event
         ledger.set_budget(ACCOUNT, Budget(event.cost if event is not None and self.limited else None))
         return ledger
 

@@ -6,23 +6,19 @@ import. What cannot be read has no names: somebody who types a command is shown 
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from accord.errors import AccordError
 from accord.state.folder import State, state_folder
+from accord.state.register import KnownRun, Register
 
 _BASH = ("_ACCORD_COMPLETE", "complete_bash")
 """How the script that bash has been given asks; bash takes an answer as it would be typed."""
-_LONGEST = 1_000
 _UNSAFE = re.compile(r"[^\w@%+=:,./-]")
 
 
@@ -33,17 +29,17 @@ def complete_partner(context: typer.Context) -> list[str]:
 
 def complete_run(context: typer.Context) -> list[str]:
     """The runs that are kept."""
-    return _typed(run for run, _ in _runs(context))
+    return _typed(run.name for run in _runs(context))
 
 
 def complete_waiting_run(context: typer.Context) -> list[str]:
     """The runs that are not done."""
-    return _typed(run for run, manifest in _runs(context) if not manifest.get("done"))
+    return _typed(run.name for run in _runs(context) if not run.done)
 
 
 def complete_finished_run(context: typer.Context) -> list[str]:
     """The runs that have a receipt."""
-    return _typed(run for run, manifest in _runs(context) if manifest.get("done"))
+    return _typed(run.name for run in _runs(context) if run.done)
 
 
 def complete_account(context: typer.Context) -> list[str]:
@@ -64,7 +60,7 @@ def _typed(names: Iterable[str]) -> list[str]:
     """The names as the shell wants them; none if they cannot be read."""
     try:
         found = sorted(name for name in names if name.isprintable())
-    except (AccordError, OSError, RuntimeError, ValueError, sqlite3.Error):
+    except (AccordError, OSError, RuntimeError, ValueError):
         return []
     if os.environ.get(_BASH[0]) == _BASH[1]:
         return [_UNSAFE.sub(r"\\\g<0>", name) for name in found]
@@ -72,22 +68,20 @@ def _typed(names: Iterable[str]) -> list[str]:
 
 
 def _partners(context: typer.Context) -> Iterator[str]:
-    from accord.peer.partners import read_name
-
-    for path in _state(context).partners.glob("*.pem"):
-        with path.open("rb") as file:
-            yield read_name(file.readline(_LONGEST).rstrip(b"\n"), path)
+    yield from _known(context).partners
 
 
-def _runs(context: typer.Context) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in _state(context).folder.glob("runs/*/run.json"):
-        manifest = json.loads(path.read_bytes())
-        yield path.parent.name, manifest if isinstance(manifest, dict) else {}
+def _runs(context: typer.Context) -> Iterator[KnownRun]:
+    yield from (run for run in _known(context).runs.values() if run.kept)
 
 
 def _accounts(context: typer.Context) -> Iterator[str]:
-    ledger = _state(context).ledger.absolute()
-    # To read only: no file is made, and no lock is waited for.
-    address = f"{ledger.as_uri()}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, timeout=0)) as db:
-        yield from (str(name) for (name,) in db.execute("SELECT name FROM accounts"))
+    yield from (account.name for account in _known(context).accounts.values())
+
+
+def _known(context: typer.Context) -> Register:
+    database = _state(context).database
+    if not database.path.exists():
+        return Register()
+    with database.reading() as state:
+        return state.register

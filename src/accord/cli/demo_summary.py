@@ -67,11 +67,12 @@ class Figures:
 
 def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     """The figures, from what both sides keep."""
-    from accord.run.receipt import read_receipt
+    from accord.run.receipt import receipt_of
+    from accord.state.runs import open_run
 
     end = done[stage.a.name]
     known = _know(stage)
-    parties = read_receipt(stage.a.state.run(end.run) / "receipt").facts["parties"]
+    parties = receipt_of(open_run(stage.a.state, end.run)).facts["parties"]
     matched = [len(set(rows.tolist())) for rows in known.rows(known.found)]
     a, b = (
         SideFigures(
@@ -156,7 +157,7 @@ def _spent(actor: Actor, account_name: str) -> str:
     from accord.state.accounts import account
     from accord.state.ledger import Ledger
 
-    cost = account(account_name, Ledger(actor.state.ledger).runs(), {}).spent
+    cost = account(account_name, Ledger(actor.state.database).runs(), {}).spent
     return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
 
 

@@ -14,6 +14,7 @@ from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.state.folder import State
+    from accord.state.ledger import Entry
 
 
 def forget(
@@ -31,8 +32,8 @@ def forget(
         bool,
         typer.Option(
             "--force",
-            help="Also forget the noise of a snapshot, which is then charged again, a run of a series, "
-            "which then cannot continue, and what a replay needs.",
+            help="Also forget what was charged and would be again, a run of a series, which then cannot "
+            "continue, what a replay needs, and what is damaged.",
         ),
     ] = False,
 ) -> None:
@@ -42,28 +43,17 @@ def forget(
     of all its runs: without it the next run under the name is drawn and charged anew.
     """
     from accord.errors import UsageError
-    from accord.privacy.number import show
     from accord.state.folder import open_state
     from accord.state.ledger import Ledger
     from accord.state.runs import hold
 
     opened = open_state(named_state(context), os.environ, new=False)
-    ledger = Ledger(opened.ledger)
-    kept = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.snapshot]
-    if kept and not force:
-        raise UsageError(
-            problem=f"The noise of {run} is that of snapshot '{kept[0].snapshot}' of '{kept[0].dataset}'. "
-            f"Without it the next link under that name is charged ε = {show(kept[0].event.cost.epsilon)} "
-            "again. Add --force to forget it anyway."
-        )
-    series = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.series]
-    if series and not force:
-        raise UsageError(
-            problem=f"{run} is a run of the series '{series[0].series}' of '{series[0].dataset}'. Without it "
-            "the series cannot go on, and a new one is charged ε = "
-            f"{show(series[0].event.cost.epsilon)} again. Add --force to forget it anyway."
-        )
+    ledger = Ledger(opened.database)
     if not force:
+        for entry in ledger.runs():
+            if entry.run == run and entry.kept and (lost := _lost(entry)):
+                raise UsageError(problem=f"{lost} Add --force to forget it anyway.")
+        _require_readable(opened, run)
         _require_past(opened, run)
     with hold(opened.run(run)):
         others = ledger.forget(run)
@@ -71,6 +61,50 @@ def forget(
     say(f"{run}: forgotten. What it spent stays in the ledger.")
     if others:
         say(f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True)
+
+
+def _lost(entry: Entry) -> str:
+    """What is lost with a run that was charged; empty if nothing is."""
+    from accord.privacy.events import NO_COST
+    from accord.privacy.number import show
+
+    again = f"charged ε = {show(entry.event.cost.epsilon)} again"
+    if entry.stored and entry.series:
+        return (
+            f"{entry.run} is a run of the series '{entry.series}' of '{entry.dataset}'. Without it the "
+            f"series cannot go on, and a new one is {again}."
+        )
+    if entry.stored and entry.snapshot:
+        return (
+            f"The noise of {entry.run} is that of snapshot '{entry.snapshot}' of '{entry.dataset}'. Without "
+            f"it the next link under that name is {again}."
+        )
+    if entry.cost != NO_COST:
+        return f"{entry.run} was charged. Without it, it cannot be resumed, and a new run is {again}."
+    return ""
+
+
+def _require_readable(state: State, run: str) -> None:
+    """Raise while a run is damaged: a copy may have what is missing, and only this one is in its ledger."""
+    from accord.errors import StateError, UsageError
+    from accord.state.runs import open_run
+
+    if run not in _begun(state):
+        return
+    try:
+        open_run(state, run).steps()
+    except StateError as error:
+        raise UsageError(
+            problem=f"{run} cannot be read: {error.reason}. `accord state check` says what is damaged, and "
+            "`accord state restore` may mend it from a copy; not once it is forgotten. Add --force to forget "
+            "it anyway."
+        ) from None
+
+
+def _begun(state: State) -> set[str]:
+    """The runs that are kept with more than a charge."""
+    with state.database.reading() as read:
+        return {run.name for run in read.register.runs.values() if run.kept and "agreement" in run.contents}
 
 
 def _require_past(state: State, run: str) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from accord.state.accounts import Account, Runs
     from accord.state.ledger import Entry, Ledger
 
+_SHOWN = 50
+
 app = typer.Typer(
     help="Show what was spent, and limit it.",
     epilog=example("accord ledger"),
@@ -138,7 +140,7 @@ def open_ledger(state: Path | None, *, new: bool = True) -> Ledger:
     from accord.state.folder import open_state
     from accord.state.ledger import Ledger
 
-    return Ledger(open_state(state, os.environ, new=new).ledger)
+    return Ledger(open_state(state, os.environ, new=new).database)
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
@@ -155,7 +157,9 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
     if runs:
         names = ("run", "data set", "snapshot or series", "partner", "ε", "δ", "noise", "time")
-        print_table("\nRuns", names, [_run_row(run) for run in runs])
+        print_table("\nRuns", names, [_run_row(run) for run in runs[-_SHOWN:]])
+        if len(runs) > _SHOWN:
+            say(f"The last {_SHOWN} of {len(runs):,}; `accord ledger --json` has all.", err=True)
 
 
 def _total_row(account: Account) -> list[str]:

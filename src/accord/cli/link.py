@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accord.peer.connection import Reach
     from accord.run.link import Linked
     from accord.run.offer import Offer
-    from accord.state.runs import RunFolder
+    from accord.state.runs import StoredRun
     from accord.table.sinks.targets import Target
 
 Listen = Annotated[
@@ -276,7 +276,7 @@ def _number_or_name(workers: str | None) -> int | str | None:
     return int(workers) if workers is not None and re.fullmatch(r"-?\d{1,9}", workers) else workers
 
 
-def _stored(run: str, state: Path | None) -> RunFolder:
+def _stored(run: str, state: Path | None) -> StoredRun:
     """What is known of the run, the file that it was to write among it."""
     from accord.state.folder import open_state
     from accord.state.runs import open_run
@@ -293,12 +293,18 @@ def _reach(wait: float, silence: float) -> Reach:
 
 def _latest(state: Path | None) -> str:
     from accord.state.folder import open_state
-    from accord.state.runs import find_waiting
+    from accord.state.runs import find_last_done, find_waiting
 
-    waiting = find_waiting(open_state(state, os.environ, new=False))
-    if not waiting:
+    opened = open_state(state, os.environ, new=False)
+    if waiting := find_waiting(opened):
+        return waiting[0].run
+    done = find_last_done(opened)
+    if done is None:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
-    return waiting[0].run
+    raise UsageError(
+        problem=f"No run waits to be resumed; your side of the last, {done.run}, is done. If {done.partner} "
+        f"was cut off before it had the receipt, help it: `accord resume {done.run}`, on both sides."
+    )
 
 
 def _require_file(out: Target | None, as_json: bool) -> Target | None:

@@ -99,6 +99,7 @@ def verify(
     place = None if out is None else find_table(out)
     if place is not None and trusted:
         _require_output(receipt, opened, place)
+    _require_own_log(receipt, opened)
     if as_json:
         checked = place is not None and trusted
         bound = "accountable" in receipt.facts
@@ -120,18 +121,35 @@ def verify(
         say(f"{shown(place)} holds exactly the pairs that both signed.")
 
 
+def _require_own_log(receipt: Receipt, state: State) -> None:
+    """Raise where one's own side signed with a log that has more in it than the one that is here."""
+    from accord.errors import StateError
+    from accord.peer.identity import own_card
+
+    own = own_card(state)
+    for side, card in receipt.cards.items():
+        with state.database.reading() as opened:
+            link = bytes.fromhex(receipt.facts["parties"][side.value]["log"])
+            if own is not None and card.der == own.der and not opened.has(link):
+                raise StateError(
+                    path=state.database.path,
+                    reason="it does not have what you had signed this receipt with, so it is an older copy",
+                    mend="Restore the latest one: what was spent since is not in it.",
+                )
+
+
 def _require_output(receipt: Receipt, state: State, out: Place) -> None:
     from accord.errors import DataError, Fault
     from accord.run.receipt import require_output
     from accord.simulation.truth import read_truth
-    from accord.state.runs import read_output_key
+    from accord.state.runs import open_run
     from accord.table.layout import Layout
     from accord.table.sources.opening import column_names
 
     if not {"id_a", "id_b"} <= set(column_names(out, Layout())):
         problem = "It has no columns id_a and id_b, so no run wrote it."
         raise DataError(shown(out), [Fault("", problem, "Name the output of the run.")])
-    key = read_output_key(state, receipt.facts["run"], receipt.facts["output"])
+    key = open_run(state, receipt.facts["run"]).output_key(receipt.facts["output"])
     require_output(receipt, key, read_truth(out), out)
 
 
@@ -164,7 +182,7 @@ def _printable(text: str) -> str:
 
 def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     from accord.errors import UsageError
-    from accord.run.receipt import read_receipt
+    from accord.run.receipt import read_receipt, receipt_of
     from accord.run.remembered import no_receipt
     from accord.state.folder import open_state
     from accord.state.runs import open_run
@@ -176,7 +194,7 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     if not run.manifest.done:
         again = f" Continue with `accord resume {which}`." if run.manifest.state == "waits" else ""
         raise UsageError(problem=f"The run {which} is not done. {no_receipt(run.manifest.state)}{again}")
-    return read_receipt(run.receipt, run.manifest.run), opened
+    return receipt_of(run), opened
 
 
 def _signer(receipt: Receipt, side: Side, state: State) -> dict[str, str | bool | None]:

@@ -14,7 +14,7 @@ from accord.cli.terminal import say
 from accord.wording import tell_kept
 
 if TYPE_CHECKING:
-    from accord.state.runs import RunFolder
+    from accord.state.runs import StoredRun
 
 
 def runs(
@@ -31,35 +31,35 @@ def runs(
     found, broken = list_runs(open_state(named_state(context), os.environ, new=False))
     steps = {run.manifest.run: _steps(run) for run in found}
     for name in broken:
-        say(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
+        say(f"accord: the run {name} cannot be read. `accord state check` says why.", err=True)
     if as_json:
-        typer.echo(
-            json.dumps([_facts(run, steps[run.manifest.run]) for run in found], indent=2, ensure_ascii=False)
-        )
-    elif found:
-        _print_table(found, steps)
+        facts = [_facts(run, steps[run.manifest.run]) for run in found]
+        typer.echo(json.dumps([*facts, *map(_broken_facts, broken)], indent=2, ensure_ascii=False))
+    elif found or broken:
+        _print_table(found, steps, broken)
     else:
         say("No run is kept here.")
 
 
-def _steps(run: RunFolder) -> int | None:
+def _steps(run: StoredRun) -> int | None:
     """How many steps are kept; None if the journal cannot be read, which is told."""
     from accord.errors import StateError
 
     try:
         return run.steps()
     except StateError as error:
-        say(f"accord: {error} `accord forget {run.manifest.run}` removes the run.", err=True)
+        say(f"accord: {error} `accord state check` says what else is damaged.", err=True)
         return None
 
 
-def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
+def _facts(run: StoredRun, steps: int | None) -> dict[str, object]:
     known = run.manifest
     return {
         "run": known.run,
         "partner": known.partner,
         "dataset": known.dataset,
         "began": known.began,
+        "charged": run.charged,
         "steps": steps,
         "broken": steps is None,
         "resumes": known.resumes,
@@ -76,17 +76,37 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
     }
 
 
-def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
+def _broken_facts(name: str) -> dict[str, object]:
+    """Of a run of which nothing can be read but its name."""
+    unknown = (
+        "partner",
+        "dataset",
+        "began",
+        "charged",
+        "steps",
+        "resumes",
+        "done",
+        "wrong",
+        "closed",
+        "ended",
+    )
+    more = ("matches", "matches_found", "series", "series_run", "out", "receipt")
+    return {"run": name, **dict.fromkeys((*unknown, *more)), "broken": True}
+
+
+def _print_table(found: list[StoredRun], steps: dict[str, int | None], broken: list[str]) -> None:
     names = ("run", "partner", "data set", "began", "steps", "resumed", "state")
-    print_table("Runs", names, [_row(run, steps[run.manifest.run]) for run in found])
+    rows = [_row(run, steps[run.manifest.run]) for run in found]
+    print_table("Runs", names, [*rows, *([name, *"–––––", "broken"] for name in broken)])
     if any(run.manifest.state == "waits" and steps[run.manifest.run] is not None for run in found):
         say("Continue with `accord resume RUN`, on both sides.", err=True)
 
 
-def _row(run: RunFolder, steps: int | None) -> list[str]:
+def _row(run: StoredRun, steps: int | None) -> list[str]:
     known = run.manifest
     began = known.began[:16].replace("T", " ")
     state = "ended by most_matches" if known.state == "most_matches" else str(known.state)
+    state += "" if run.charged else ", not charged yet"
     if known.matches is not None and known.matches_found is not None:
         state += f", {tell_kept(known.matches, known.matches_found)}"
     if known.series:

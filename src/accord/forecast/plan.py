@@ -118,9 +118,9 @@ def _require_kinds(agreement: object, data: object, party: object, layout: objec
 
 def ledger_refuses(agreement: Agreement, own: Own, state: State, dataset: str | None) -> tuple[Warning, ...]:
     """What the account says to the agreed run, where there is one; nothing is charged."""
-    if dataset is None and not state.ledger.exists():
+    if dataset is None and not state.database.path.exists():
         return ()
-    ledger = Ledger(state.ledger)
+    ledger = Ledger(state.database)
     try:
         name = ledger.find_account(dataset)
     except AccountError:

@@ -21,7 +21,7 @@ from accord.planning.machine import SLOW, Common, Speed, circuit_key
 from accord.protocols.base import Task
 from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import Engine
-from accord.state.folder import write_private
+from accord.state.files import write_private
 from accord.version import __version__
 
 _FORMAT = 1

@@ -235,8 +235,6 @@ class TlsChannel:
 
     def _raise_stopped(self, reason: Reason) -> None:
         mend = self._mend
-        if self.run and reason is Reason.UNSTORED:
-            mend = f"Your side of it was charged. B{_LINK_AGAIN[1:]}"
         if self.run and reason is Reason.BOUND:
             mend = (
                 f"The run would end here again. If its bound is too low, agree on another; then {_LINK_AGAIN}"

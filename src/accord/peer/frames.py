@@ -39,9 +39,8 @@ class Reason(IntEnum):
     REFUSED = 5
     FAULT = 6
     STATE = 7
-    UNSTORED = 8
-    WORKER = 9
-    BOUND = 10
+    WORKER = 8
+    BOUND = 9
 
     @property
     def words(self) -> str:
@@ -56,7 +55,6 @@ _WORDS = {
     Reason.REFUSED: "it refuses this connection",
     Reason.FAULT: "something unexpected went wrong there",
     Reason.STATE: "its stored run does not fit this one",
-    Reason.UNSTORED: "it could not store the run, which cannot be resumed",
     Reason.WORKER: "one of its workers ended",
     Reason.BOUND: "more of its records match than the agreement lets it show",
 }

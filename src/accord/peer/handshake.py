@@ -3,10 +3,11 @@
     1  hello      256 bytes: version, side, agreement digest, a nonce, a digest of how texts are read here,
                   how many workers this side wants;
                   for a run that is resumed also its name, how many steps are kept, and the commitments
-                  again. Who listens speaks first.
+                  again, if it was charged. Who listens speaks first.
     2  if the digests differ: both agreements, which hold no secret, so that both can show what differs;
                   this is the end then
-    3  ready      the size of the table, after both users said yes and before anything is charged
+    3  ready      the size of the table, after both users said yes and before anything is charged; from
+                  then on the run is on disk, so that who was charged has a partner that can go on
 
 The hello has the same size and begins with the same bytes in every version, so that any two versions can
 tell each other apart. The run's name comes from both nonces: neither side can choose it
@@ -33,6 +34,7 @@ WIRE = 1
 HELLO = 256
 NONCE = 32
 NO_RUN = ""
+NO_COMMITMENTS = bytes(COMMITMENT)
 _MAGIC = b"accord\r\n"
 _FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32sHB")
 _MOST_LINES = 50
@@ -57,7 +59,7 @@ class Hello:
     nonce: bytes = field(repr=False)
     run: str = NO_RUN
     steps: int = 0
-    commitments: bytes = field(default=bytes(COMMITMENT), repr=False)
+    commitments: bytes = field(default=NO_COMMITMENTS, repr=False)
     texts: bytes = field(default_factory=texts_digest, repr=False)
     """What this side's libraries make of fixed texts."""
     wish: Wish = Wish(1, always=True)

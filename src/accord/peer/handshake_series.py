@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError, RefusedError
-from accord.privacy.release import fold_name
+from accord.naming import fold_name
 from accord.protocols.series import MOST_BATCHES
 from accord.secure.party import Party, Send, receive
 from accord.side import Side

@@ -21,8 +21,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.errors import TrustError, UnreadableError, UsageError
-from accord.state.folder import State, write_private
+from accord.errors import DamagedError, TrustError, UnreadableError, UsageError
+from accord.state.files import write_private
+from accord.state.folder import State
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -31,6 +32,7 @@ YEARS = 5
 _MOST_BYTES = 1 << 14
 _NAME_BYTES = 64
 _BEGIN_CARD = b"-----BEGIN CERTIFICATE-----"
+_PROBE = b"accord probe 1\n"
 _RENEW = "Make a new one with `accord identity --renew` and hand the new card to your partners."
 
 
@@ -97,7 +99,19 @@ def own_card(state: State) -> Card | None:
             path=state.identity, reason=error.strerror, mend="Fix its permissions."
         ) from None
     _require_private(state.identity)
-    return parse_card(content[content.find(_BEGIN_CARD) :], state.identity)
+    return _require_whole(content, state.identity)
+
+
+def _require_whole(identity: bytes, path: Path) -> Card:
+    """The card in an identity file; raises unless the key in it is that of the card."""
+    try:
+        card = parse_card(identity[identity.find(_BEGIN_CARD) :], path)
+        verify(card, signer(identity)(_PROBE), _PROBE)
+    except (TrustError, ValueError, TypeError):
+        raise DamagedError(
+            path=path, reason="it does not hold a card and its key", mend=f"Restore it from a copy. {_RENEW}"
+        ) from None
+    return card
 
 
 def require_own_card(state: State, now: datetime) -> Card:
@@ -238,7 +252,8 @@ def signer(identity: bytes) -> Callable[[bytes], bytes]:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     key = load_pem_private_key(identity, None)
-    assert isinstance(key, Ed25519PrivateKey)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError("not a key of Accord")
     return key.sign
 
 

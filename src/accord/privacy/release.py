@@ -22,17 +22,14 @@ own, and all of them are paid for with the first [MATHS §4.6].
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from dataclasses import dataclass, field
 
+from accord.naming import fold_name
 from accord.privacy.events import Event, encode
 
 _RELEASE = b"accord release v1\0"
 _PLACE = b"accord place v1\0"
 _SERIES = b"accord series v1\0"
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-"""Variation selectors and fillers: they change nothing that one sees."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +39,6 @@ class Snapshot:
     name: str
     content: bytes = field(repr=False)
     """A digest of every id with its bins: private, since both can be guessed."""
-
-
-def fold_name(name: str) -> str:
-    """The name as it is compared: case, width, combining forms and spaces make no difference."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join(_UNSEEN.sub("", folded).split())
 
 
 def snapshot_place(account: str, snapshot: str, place: bytes) -> bytes:

@@ -146,8 +146,9 @@ class Intersecting(Protocol):
         )
 
     def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
-        """Unless both sides have kept it, with its commitments."""
-        if own_steps == partner_steps == STEPS:
+        """Unless both sides have kept it, with its commitments; or neither has kept even those, and so has
+        asked nothing."""
+        if own_steps == partner_steps and own_steps in (0, STEPS):
             return ""
         return (
             "An interrupted intersection is not resumed: that would be a second set of questions. "

@@ -10,23 +10,24 @@ Who departs between two of its signatures has received other answers by the next
 the first that tells. Then the messages that the *other* side received are followed, if it has them: from
 them follows what it sent, as long as it was honest; and who signed for having received just that, and sent
 something else, departed. So a cheat that empties its own record gains nothing before a partner that kept its.
+A receipt binds both, whoever of them has it.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from accord.accountable.stored import StoredTranscript, read_certificates
-from accord.accountable.transcript import Meeting
+from accord.accountable.stored import StoredTranscript
+from accord.accountable.transcript import Chain, Meeting
 from accord.errors import StateError, UsageError
 from accord.protocols.parts.shown import Shown
-from accord.replay.evidence import Signatures, judge_seals, records
+from accord.replay.evidence import Signatures, collect, judge_seals, records
 from accord.replay.one_side import Replayed, run_attempt
 from accord.replay.pledged import Attempt, PledgedSide
-from accord.replay.signed import require_seals
+from accord.replay.signed import Connections, judge_receipt, require_seals
 from accord.replay.stand_ins import MemoryJournal, ReplayedConnection
 from accord.replay.verdict import (
     Objection,
@@ -109,6 +110,7 @@ def replay_both(subjects: dict[Side, PledgedSide]) -> dict[Side, Replayed]:
     for side in Side:
         subjects[side].require(found.objections.get(side))
         subjects[side].require_signatures(found.signatures[side])
+    _require_receipts(subjects, found.connections)
     return {
         side: Replayed(
             a.manifest.run,
@@ -130,6 +132,9 @@ class _Found:
     messages: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
     signatures: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
     objections: dict[Side, Objection | None] = field(default_factory=dict)
+    connections: dict[Side, dict[bytes, dict[int, _LinkedConnection]]] = field(
+        default_factory=lambda: {side: {} for side in Side}
+    )
 
 
 def _replay(
@@ -144,6 +149,7 @@ def _replay(
         for side, each in seen.items():
             found.messages[side] += sum(len(connection.links) for connection in each.connections.values())
             found.signatures[side] += sum(len(one.seals) for one in each.signed.values())
+            found.connections[side][attempts[side].meeting.name] = each.connections
         if any(objections.values()):
             found.objections = objections
             break
@@ -159,13 +165,31 @@ def _require_departed(subjects: dict[Side, PledgedSide], objections: dict[Side, 
             subjects[side].require(objection)
 
 
+def _require_receipts(subjects: dict[Side, PledgedSide], replayed: Mapping[Side, Connections]) -> None:
+    """Raise unless both receipts name what was replayed; for what cannot be known only where neither convicts
+    anybody."""
+    found, unknown = list[dict[Side, Objection | None]](), list[StateError]()
+    for holder in subjects.values():
+        try:
+            found.append(judge_receipt(holder, replayed))
+        except StateError as error:
+            unknown.append(error)
+    for objections in found:
+        _require_departed(subjects, objections)
+    for objections in found:
+        for side, objection in objections.items():
+            subjects[side].require(objection)
+    for missing in unknown:
+        raise missing
+
+
 def _common(subjects: dict[Side, PledgedSide]) -> Iterator[dict[Side, Attempt]]:
     """The attempts of both sides. One that a side lacks, though the other has its signatures, was taken away;
     where it has none, that side may never have heard of it."""
     names = {side: {attempt.meeting.name: attempt for attempt in subjects[side].attempts} for side in Side}
     for side in Side:
         for name, attempt in names[side].items():
-            if name not in names[side.other] and any(one.seals()[1] for one in records(attempt.folder)):
+            if name not in names[side.other] and any(one.seals()[1] for one in records(attempt.stored)):
                 _require_known(subjects[side], attempt, subjects[side.other])
     for name, attempt in names[Side.A].items():
         if name in names[Side.B]:
@@ -181,7 +205,7 @@ def _common(subjects: dict[Side, PledgedSide]) -> Iterator[dict[Side, Attempt]]:
 def _require_known(holder: PledgedSide, attempt: Attempt, lacking: PledgedSide) -> None:
     """Raise for an attempt that a side does not know, though the other has its signatures: for what it said
     there of its size, if that is it."""
-    taken = StoredTranscript(attempt.folder, 0).seals()[1]
+    taken = StoredTranscript(attempt.stored.folder, 0).seals()[1]
     try:
         judge_seals(taken, holder.about, attempt.meeting.name, 0, lacking.side, lacking.cards[lacking.side])
     except ValueError:
@@ -198,14 +222,25 @@ def _signatures(
     """What a side signed, as the other holds it and as itself does; its own links help to name a message."""
     subject, attempt, found = subjects[side], attempts[side], dict[int, Signatures]()
     try:
-        for one in records(attempts[side.other].folder):
-            found[one.number] = Signatures([], one.seals()[1])
-        for one in records(attempt.folder):
-            taken = found[one.number].seals if one.number in found else []
-            found[one.number] = Signatures(one.sent(), list(dict.fromkeys([*taken, *one.seals()[0]])))
+        for one in records(attempts[side.other].stored):
+            found[one.number] = _taken(one, attempts[side.other], side)
+        for one in records(attempt.stored):
+            taken = found.get(one.number, Signatures([], []))
+            seals = list(dict.fromkeys([*taken.seals, *one.seals()[0]]))
+            # Its own links help to name a message; those of what came prove who its workers are.
+            links = taken.links if taken.workers else one.sent()
+            found[one.number] = Signatures(links, seals, workers=taken.workers)
     except (OSError, ValueError):
         raise subject.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
     return require_seals(subject, attempt, found, "one of the records")
+
+
+def _taken(record: StoredTranscript, attempt: Attempt, side: Side) -> Signatures:
+    """What the partner of a record signed there; also where the messages that came cannot be read."""
+    try:
+        return collect(record, attempt.meeting, side)
+    except ValueError:
+        return Signatures([], record.seals()[1])
 
 
 def _run_both(
@@ -215,7 +250,7 @@ def _run_both(
     recorded: Side | None,
 ) -> dict[Side, _Seen]:
     """One attempt, each side in a thread of its own."""
-    count = 1 + max(len(read_certificates(attempt.folder)) for attempt in attempts.values())
+    count = 1 + max(len(attempt.stored.certificates()) for attempt in attempts.values())
     boxes: list[dict[Side, Box]] = [{side: queue.SimpleQueue() for side in Side} for _ in range(count)]
     seen = {side: _Seen(_signatures(subjects, attempts, side)) for side in Side}
 
@@ -226,7 +261,8 @@ def _run_both(
             box = boxes[number]
             inbox: Iterator[Buffer] = iter(box[side].get, None)
             if side is recorded:
-                inbox = StoredTranscript(attempt.folder, number).received()
+                chain = Chain(attempt.meeting, number, side.other)
+                inbox = StoredTranscript(attempt.stored.folder, number).received(chain)
             out = None if side.other is recorded else box[side.other]
             made = _LinkedConnection(attempt.meeting, number, side, own.signed.get(number), inbox, out, own)
             own.connections[number] = made

@@ -6,11 +6,12 @@ partner's signatures of them; and what it signed itself for the coordinators' co
 the partner cannot exchange what it received last. A partner that changed its own record is held to these
 (signed.py). What counts are the signatures: a link that none of them covers is left out, the others only
 serve to name a message (verdict.py), and sizes are believed where the partner signed for a meeting with them
-(transcript.py).
+(transcript.py). Its workers signed with certificates of their own, which it named in a message that it
+signed: that message is there as it came (`workers`), and is believed if it is the link that was signed.
 
     {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
      "records": {"A": 300, "B": 280},
-     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …]}, …}, …}}
+     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …], "workers": hex}, …}}}
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
 from accord.accountable.pledge import Pledge, decode_pledge, encode_pledge, require_pledge
-from accord.accountable.stored import StoredTranscript, attempts, decode_seal, encode_seal
+from accord.accountable.stored import StoredAttempt, StoredTranscript, decode_seal, encode_seal
 from accord.accountable.transcript import LINK, Chain, Meeting, Seal, signed_bytes
-from accord.errors import TrustError, UnreadableError
+from accord.errors import PeerError, TrustError, UnreadableError
 from accord.fields.schema import Spec
 from accord.peer.identity import Card, parse_card, verifier
 from accord.side import Side
+from accord.workers.certificates import decode_certificates
 
 _MOST_BYTES = 1 << 30
 _Number = Annotated[str, StringConstraints(pattern="^(0|[1-9][0-9]{0,8})$")]
@@ -40,6 +43,7 @@ class _Connection(Spec):
     links: _Hex
     seals: list[_Hex]
     heard: list[_Hex]
+    workers: _Hex = ""
 
 
 class _Records(Spec):
@@ -69,6 +73,18 @@ class Signatures:
     """What its partner signed on the same connection, by the partner's own record."""
     own_partner_seals: list[Seal] = field(default_factory=list)
     """The same by the record of the side itself."""
+    workers: bytes = b""
+    """The message in which it named its workers, on the coordinators' connection."""
+
+    def certificates(self, meeting: Meeting, side: Side) -> list[bytes] | None:
+        """Those of its workers, if it signed for them. *Requires*: the owner of its card made the seals."""
+        links = [meeting.first(0, side), *self.links]
+        for seal in self.seals:
+            if self.workers and 0 < seal.sent < len(links):
+                chain = Chain(meeting, 0, side, links[seal.sent - 1])
+                if chain.add(self.workers) == seal.sent_link:
+                    return [one.card for one in decode_certificates(self.workers)]
+        return None
 
     @property
     def known(self) -> dict[int, bytes]:
@@ -103,26 +119,35 @@ def collect(record: StoredTranscript, meeting: Meeting, side: Side) -> Signature
     """What the partner, which is `side`, signed on a connection of which this is the record."""
     own, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
-    chain, messages = Chain(meeting, record.number, side), record.received()
-    links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
+    chain, links, workers = Chain(meeting, record.number, side), list[bytes](), b""
+    signed = {seal.sent for seal in seals}
+    for message in islice(record.received(chain), last):
+        links.append(chain.last)
+        if not record.number and not workers and len(links) in signed and _names_workers(message):
+            workers = message
     # A worker that signs at the end of a share leaves nothing that its coordinator goes on with.
-    return Signatures(links, seals, [] if record.number else own)
+    return Signatures(links, seals, [] if record.number else own, workers=workers)
 
 
-def collect_all(
-    folder: Path, side: Side, meeting_at: dict[Path, Meeting]
-) -> dict[bytes, dict[int, Signatures]]:
-    """What the partner signed in all attempts of a run."""
+def _names_workers(message: bytes) -> bool:
+    try:
+        return bool(decode_certificates(message))
+    except (ValueError, PeerError):
+        return False
+
+
+def collect_all(meetings: dict[StoredAttempt, Meeting], side: Side) -> dict[bytes, dict[int, Signatures]]:
+    """What the partner signed in these attempts."""
     return {
-        meeting_at[path].name: {one.number: collect(one, meeting_at[path], side) for one in records(path)}
-        for path in attempts(folder)
+        meeting.name: {one.number: collect(one, meeting, side) for one in records(attempt)}
+        for attempt, meeting in meetings.items()
     }
 
 
-def records(attempt: Path) -> Iterator[StoredTranscript]:
+def records(attempt: StoredAttempt) -> Iterator[StoredTranscript]:
     """The records of the connections of an attempt, the coordinators' first."""
-    for number in sorted(int(path.stem) for path in attempt.glob("*.seals")):
-        yield StoredTranscript(attempt, number)
+    for number in sorted(int(path.stem) for path in attempt.folder.glob("*.seals")):
+        yield StoredTranscript(attempt.folder, number)
 
 
 def encode_evidence(evidence: Evidence) -> bytes:
@@ -133,6 +158,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
                 "links": b"".join(signed.links).hex(),
                 "seals": [encode_seal(seal).hex() for seal in signed.seals],
                 "heard": [encode_seal(seal).hex() for seal in signed.partner_seals],
+                "workers": signed.workers.hex(),
             }
             for number, signed in connections.items()
         }
@@ -190,4 +216,5 @@ def _signatures(found: _Connection) -> Signatures:
     if len(links) % LINK:
         raise ValueError("not links")
     seals, heard = ([decode_seal(bytes.fromhex(one)) for one in some] for some in (found.seals, found.heard))
-    return Signatures([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)
+    each = [links[at : at + LINK] for at in range(0, len(links), LINK)]
+    return Signatures(each, seals, heard, workers=bytes.fromhex(found.workers))

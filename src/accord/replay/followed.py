@@ -19,8 +19,8 @@ from accord.protocols.parts.standing import ALONE, Standing
 from accord.replay.series import Earlier, NotKept, find_in_series
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.ledger_file import decode_noise
-from accord.state.runs import RunFolder
+from accord.state.noise import decode_noise
+from accord.state.runs import StoredRun
 
 
 class Followed(Protocol):
@@ -37,23 +37,29 @@ class Followed(Protocol):
     def digest(self) -> bytes:
         """What the side must have pledged."""
 
+    @property
+    def kept(self) -> bytes | None:
+        """The same by what the side keeps, where it is more than the table; whoever keeps another than it
+        pledged has not shown another table."""
+
     def slots(self, entropy: Entropy) -> Slots:
         """The slots of the run; raises NotKept where that cannot be known."""
 
     def require_goes_on(self, state: State) -> Earlier | None:
         """The runs before this one, if it goes on from any; raises ValueError, which says what is wrong,
-        unless they are in order."""
+        unless they are in order, and NotKept where they cannot be known."""
 
 
 @dataclass(frozen=True, eq=False)
 class FromTable:
     """A run that goes on from nothing: its slots follow from table, noise and seed."""
 
-    folder: RunFolder
+    run: StoredRun
     task: Task
     side: Side
     records: Records = field(repr=False)
     standing: Standing = ALONE
+    kept: None = None
 
     @cached_property
     def digest(self) -> bytes:
@@ -61,7 +67,7 @@ class FromTable:
 
     def slots(self, entropy: Entropy) -> Slots:
         try:
-            noise = decode_noise(self.folder.read("noise"))
+            noise = decode_noise(self.run.read("noise"))
         except (StateError, ValueError):
             raise NotKept("the noise of the run cannot be read") from None
         return self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
@@ -70,8 +76,8 @@ class FromTable:
         return None
 
 
-def find_followed(folder: RunFolder, agreement: Agreement, side: Side, table: Records) -> list[Followed]:
+def find_followed(run: StoredRun, agreement: Agreement, side: Side, table: Records) -> list[Followed]:
     """What a run followed from if this was its table: one of these, whichever was pledged."""
     if agreement.series is None:
-        return [FromTable(folder, agreement.task, side, table)]
-    return [*find_in_series(folder, agreement, agreement.series, table)]
+        return [FromTable(run, agreement.task, side, table)]
+    return [*find_in_series(run, agreement, agreement.series, table)]

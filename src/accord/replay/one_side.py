@@ -6,10 +6,11 @@ must come to everything that the side signed then: by its own record, or by the 
 (verdict.py).
 
     followed      every message up to the last signature is the same
-    departed      the table or the seed is not the pledged one; the table has another size than it announced;
-                  or a message differs, which is named
-    incomplete    the messages that were received are not all there, or not those that were signed for; or
-                  nothing was signed
+    departed      the table is not the pledged one, or has another size than the side announced;
+                  or a message differs, which is named, or the receipt that it signed names others
+    incomplete    the messages that were received are not all there, or not those that were signed for; the
+                  seed is not the pledged one; the receipt of a run that is done cannot be read; or nothing
+                  was signed
 
 A replay that fails for a reason of its own, such as a full disk, is no verdict: only what a party raises at
 its partner, or at its own bound, is a part of the protocol.
@@ -24,8 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from accord.accountable.signing import AttemptKeys, nonces_of, read_cards, read_commitment
-from accord.accountable.stored import StoredTranscript, attempts, read_certificates, read_opening
-from accord.accountable.transcript import about_run, meeting_of
+from accord.accountable.stored import StoredTranscript, attempts
+from accord.accountable.transcript import Chain, about_run, meeting_of
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
@@ -34,7 +35,7 @@ from accord.protocols.parts.shown import Shown
 from accord.replay.evidence import Evidence, Signatures, collect_all
 from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.series import Earlier
-from accord.replay.signed import is_known, require_about, signatures_in
+from accord.replay.signed import is_known, judge_receipt, require_about, signatures_in
 from accord.replay.stand_ins import EndOfRecord, MemoryJournal, ReplayedConnection, ReplayedWorkers, run_noted
 from accord.replay.verdict import judge
 from accord.side import Side
@@ -72,12 +73,12 @@ def replay_side(subject: PledgedSide, evidence: Evidence | None = None) -> Repla
     signed = {a.number: signatures_in(subject, a, evidence) for a in known}
     if any(one.seals for each in signed.values() for one in each.values()):
         subject.require_size(subject.manifest.records)
-    journal, connections = MemoryJournal(), list[ReplayedConnection]()
-    for attempt in known:
-        connections += _replay_attempt(subject, attempt, journal, signed[attempt.number])
+    journal = MemoryJournal()
+    made = {a.meeting.name: _replay_attempt(subject, a, journal, signed[a.number]) for a in known}
     signatures = sum(len(one.seals) for each in signed.values() for one in each.values())
     subject.require_signatures(signatures)
-    sent = sum(len(connection.links) for connection in connections)
+    subject.require(judge_receipt(subject, {subject.side: made}).get(subject.side))
+    sent = sum(len(connection.links) for each in made.values() for connection in each.values())
     run, count = subject.manifest.run, len(known)
     return Replayed(run, subject.party, count, sent, signatures, subject.columns, subject.earlier)
 
@@ -100,7 +101,7 @@ def run_attempt(
 ) -> Ended:
     """Run the side's program again over these connections."""
     keys = AttemptKeys(subject.commitment.seed, attempt.number, nonces_of(attempt.hellos))
-    workers = ReplayedWorkers(read_certificates(attempt.folder), connect, keys.connection)
+    workers = ReplayedWorkers(attempt.stored.certificates(), connect, keys.connection)
     sharing = Sharing(attempt.hellos[subject.side].wish, attempt.hellos[subject.side.other].wish, workers)
     mine = replace(subject.mine, entropy=Derived(keys.connection(0)), journal=journal, staff=sharing)
     try:
@@ -133,12 +134,13 @@ def _run_again(
 
 def _replay_attempt(
     subject: PledgedSide, attempt: Attempt, journal: MemoryJournal, signed: dict[int, Signatures]
-) -> list[ReplayedConnection]:
+) -> dict[int, ReplayedConnection]:
     """Replay one attempt from its record; its connections. Raises unless all that was signed is the same."""
     made: dict[int, ReplayedConnection] = {}
 
     def connect(number: int) -> ReplayedConnection:
-        inbox = StoredTranscript(attempt.folder, number).received()
+        chain = Chain(attempt.meeting, number, subject.side.other)
+        inbox = StoredTranscript(attempt.stored.folder, number).received(chain)
         made[number] = ReplayedConnection(attempt.meeting, number, subject.side, inbox, signed.get(number))
         return made[number]
 
@@ -149,25 +151,25 @@ def _replay_attempt(
         raise subject.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
     subject.require(objection)
     subject.require_shown(ended.shown)
-    return list(made.values())
+    return made
 
 
 def make_evidence(state: State, name: str) -> Evidence:
     """What the partner signed in a run, from the own record."""
     found = open_run(state, name)
-    known, folder = found.manifest, state.run(name)
+    known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nobody signed anything in it.")
-    side, commitment = Side(known.side), read_commitment(folder)
+    side, commitment = Side(known.side), read_commitment(found)
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
     try:
         about = about_run(name, agreement.digest)
-        meetings = {path: meeting_of(read_opening(path), sizes, about) for path in attempts(folder)}
-        signed = collect_all(folder, partner, meetings)
+        meetings = {attempt: meeting_of(attempt.hellos(), sizes, about) for attempt in attempts(found)}
+        signed = collect_all(meetings, partner)
     except (OSError, ValueError):
         mend = "Restore it from a copy."
-        raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
-    card = read_cards(folder)[partner]
+        raise StateError(path=found.path / "record", reason="it cannot be read", mend=mend) from None
+    card = read_cards(found)[partner]
     return Evidence(name, agreement.digest, partner, card, commitment.pledges[partner], sizes, signed)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from accord.accountable.pledge import require_pledge
 from accord.accountable.signing import SeedCommitment, read_cards, read_commitment
-from accord.accountable.stored import attempts, read_opening
+from accord.accountable.stored import StoredAttempt, attempts
 from accord.accountable.transcript import Meeting, about_run, meeting_of
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.errors import AccordError, DepartedError, RefusedError, StateError, UsageError
+from accord.errors import AccordError, DamagedError, DepartedError, RefusedError, StateError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
 from accord.fields.vectors import readers, texts_digest
@@ -30,7 +29,8 @@ from accord.replay.verdict import Objection
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.runs import Manifest, RunFolder, open_run
+from accord.state.manifest import Manifest
+from accord.state.runs import StoredRun, open_run
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
 from accord.wording import counted
@@ -40,7 +40,7 @@ from accord.wording import counted
 class Attempt:
     """One attempt, as its opening has it."""
 
-    folder: Path
+    stored: StoredAttempt
     told: dict[Side, bytes]
     """Both hellos, as they were said."""
     hellos: dict[Side, Hello]
@@ -48,14 +48,14 @@ class Attempt:
 
     @property
     def number(self) -> int:
-        return int(self.folder.name)
+        return self.stored.number
 
 
 @dataclass(frozen=True, eq=False)
 class PledgedSide:
     """One side of a run with all that it follows from."""
 
-    folder: RunFolder
+    run: StoredRun
     agreement: Agreement
     side: Side
     commitment: SeedCommitment
@@ -68,7 +68,7 @@ class PledgedSide:
 
     @property
     def manifest(self) -> Manifest:
-        return self.folder.manifest
+        return self.run.manifest
 
     @property
     def records(self) -> Records:
@@ -94,7 +94,7 @@ class PledgedSide:
 
     @cached_property
     def attempts(self) -> list[Attempt]:
-        return [_open_attempt(self, path) for path in attempts(self.folder.path)]
+        return [_open_attempt(self, path) for path in attempts(self.run)]
 
     @property
     def sizes(self) -> dict[Side, int]:
@@ -129,7 +129,7 @@ class PledgedSide:
         """Raise unless this is what the side keeps as disclosed by the end of a run of a series."""
         if shown is None or not self.manifest.done:
             return
-        if self.folder.read("shown") != encode_shown(shown):
+        if self.run.read("shown") != encode_shown(shown):
             raise self.incomplete("what it keeps as disclosed is not what was disclosed by its end")
 
     def require_size(self, announced: int) -> None:
@@ -146,12 +146,12 @@ class PledgedSide:
             )
 
     def incomplete(self, reason: str) -> StateError:
-        return _incomplete(self.folder, reason)
+        return _incomplete(self.run, reason)
 
 
-def _incomplete(folder: RunFolder, reason: str) -> StateError:
+def _incomplete(run: StoredRun, reason: str) -> StateError:
     mend = "With the tables and seeds of both sides the run can be replayed without it."
-    return StateError(path=folder.path / "record", reason=reason, mend=mend)
+    return StateError(path=run.path / "record", reason=reason, mend=mend)
 
 
 def open_pledged_side(
@@ -163,8 +163,8 @@ def open_pledged_side(
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
-    side, commitment = Side(known.side), read_commitment(found.path)
-    cards = read_cards(found.path)
+    side, commitment = Side(known.side), read_commitment(found)
+    cards = read_cards(found)
     asked = known.request
     source = data if data is not None else asked.source(name)
     read = layout or asked.read_layout()
@@ -180,6 +180,8 @@ def open_pledged_side(
     _require_pledged(subject)
     try:
         return replace(subject, earlier=followed.require_goes_on(state))
+    except NotKept as error:
+        raise _incomplete(found, str(error)) from None
     except ValueError as error:
         raise subject.departed(str(error)) from None
 
@@ -191,24 +193,28 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     return load_records(data, *own, Loading(by_id=True, keep_people=people))
 
 
-def _open_attempt(subject: PledgedSide, folder: Path) -> Attempt:
+def _open_attempt(subject: PledgedSide, stored: StoredAttempt) -> Attempt:
     try:
-        told = read_opening(folder)
+        told = stored.hellos()
         hellos = {
             side: decode_hello(content, subject.agreement.party(side)) for side, content in told.items()
         }
     except RefusedError:
         # Of the hellos' version, which changes with every message of the protocol.
-        raise subject.incomplete(
-            f"attempt {int(folder.name)} was made by another version of Accord"
-        ) from None
-    except (OSError, ValueError, AccordError):
-        raise subject.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
-    return Attempt(folder, told, hellos, meeting_of(told, subject.sizes, subject.about))
+        raise subject.incomplete(f"attempt {stored.number} was made by another version of Accord") from None
+    except DamagedError:
+        raise
+    except (ValueError, AccordError):
+        raise subject.incomplete(f"the beginning of attempt {stored.number} cannot be read") from None
+    return Attempt(stored, told, hellos, meeting_of(told, subject.sizes, subject.about))
 
 
 def _require_pledged(subject: PledgedSide) -> None:
-    """Raise unless seed and table are those that were signed for."""
+    """Raise unless seed and table are those that were signed for.
+
+    For another table the side answers, which is what a replay is for. For a seed or anything else of its
+    state that is not what was pledged nobody is convicted: a disk does that, too. Nor is anybody cleared.
+    """
     pledge = subject.commitment.pledges[subject.side]
     try:
         require_pledge(
@@ -216,10 +222,13 @@ def _require_pledged(subject: PledgedSide) -> None:
         )
     except ValueError:
         raise subject.incomplete("its pledge is not signed with its card") from None
-    made = subject.commitment.seed.commitments(subject.side, subject.followed.digest)
+    seed, followed = subject.commitment.seed, subject.followed
+    made = seed.commitments(subject.side, followed.digest)
     if made[32:] != pledge.seed:
-        raise subject.departed("the seed is not the one that it was committed to")
+        raise subject.incomplete(f"the seed that {subject.party} keeps is not the one that it pledged")
     if made[:32] != pledge.table:
+        if followed.kept is not None and seed.commitments(subject.side, followed.kept)[:32] != pledge.table:
+            raise subject.incomplete(f"what {subject.party} keeps of the series is not what it pledged")
         _require_same_readers(subject)
         day = subject.manifest.began[: len("2026-11-16")]
         raise subject.departed(f"the table is not the one that it was committed to, as of {day}")

@@ -26,10 +26,10 @@ from accord.protocols.parts.shown import Shown, encode_shown
 from accord.protocols.parts.slots import Slots, table_digest
 from accord.protocols.parts.standing import BatchMeeting, Standing
 from accord.protocols.series import Entered, Entering, Series, enter
-from accord.run.receipt import read_receipt
+from accord.run.receipt import receipt_of
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.runs import RunFolder, list_runs
+from accord.state.runs import StoredRun, is_named, list_runs
 
 
 class NotKept(ValueError):
@@ -40,7 +40,7 @@ class NotKept(ValueError):
 class FromSeries:
     """A run of a series as it began, with the records of a table that took part (followed.py)."""
 
-    folder: RunFolder
+    run: StoredRun
     looks: tuple[Look, ...] = field(repr=False)
     """With that of the run."""
     entered: Entered
@@ -52,6 +52,10 @@ class FromSeries:
     def records(self) -> Records:
         return self.entered.records
 
+    @property
+    def kept(self) -> bytes:
+        return _digest(self.run, bytes.fromhex(self.run.manifest.table), self.looks)
+
     def slots(self, entropy: Entropy) -> Slots:
         try:
             return self.entered.slots(self.looks[-1], self.shown, entropy)
@@ -59,20 +63,20 @@ class FromSeries:
             raise NotKept("the counts that are kept of the run are not those of its records") from None
 
     def require_goes_on(self, state: State) -> Earlier:
-        return _require_goes_on(state, self.folder, self.looks, self.entered.task)
+        return _require_goes_on(state, self.run, self.looks, self.entered.task)
 
 
 def find_in_series(
-    folder: RunFolder, agreement: Agreement, series: Series, table: Records
+    run: StoredRun, agreement: Agreement, series: Series, table: Records
 ) -> Iterator[FromSeries]:
     """What a run of a series follows from if this was its table: with new versions of what changed, and
     without any, whichever its owner had asked for; raises NotKept."""
-    known, side = folder.manifest, Side(folder.manifest.side)
+    known, side = run.manifest, Side(run.manifest.side)
     try:
         looks, counts, shown = (
-            folder.looks(),
-            folder.counts_before(agreement.plan.bins),
-            folder.shown("before", agreement.task, side),
+            run.looks(),
+            run.counts_before(agreement.plan.bins),
+            run.shown("before", agreement.task, side),
         )
         kept = looks[-1].batch
         for unchanged_only in (False, True):
@@ -80,23 +84,21 @@ def find_in_series(
             entered = enter(agreement.task, series, side, looks[:-1], table, how)
             look = entered.look(None if kept is None else kept.counts)
             standing = entered.standing(BatchMeeting(known.seen, known.total), counts, shown)
-            digest = _digest(folder, table_digest(entered.records), (*looks[:-1], look))
-            yield FromSeries(folder, looks, entered, shown, standing, digest)
+            digest = _digest(run, table_digest(entered.records), (*looks[:-1], look))
+            yield FromSeries(run, looks, entered, shown, standing, digest)
     except ValueError:
         raise NotKept("what is kept of its series is not of such a run") from None
 
 
-def _require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
+def _require_goes_on(state: State, run: StoredRun, looks: Sequence[Look], task: Task) -> Earlier:
     """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
     what is wrong, unless this run goes on from them."""
     known = run.manifest
     earlier = [
         one
-        for one in list_runs(state)[0]
-        if one.path != run.path
-        and one.manifest.is_of(known.series, known.dataset)
+        for one in list_runs(state, lambda one: is_named(one, known.series, known.dataset))[0]
         # One with as many looks, too: it drew the same batch.
-        and one.manifest.look <= known.look
+        if one.manifest.run != known.run and one.manifest.look <= known.look
     ]
     found = [(one, _count_opened(one, looks)) for one in earlier]
     opened = {count for _, count in found}.intersection(range(1, len(looks)))
@@ -106,7 +108,7 @@ def _require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: 
     return Earlier(len(opened), missing)
 
 
-def _begins_with_what_was_shown(run: RunFolder, earlier: Sequence[RunFolder], task: Task) -> bool:
+def _begins_with_what_was_shown(run: StoredRun, earlier: Sequence[StoredRun], task: Task) -> bool:
     """Whether the run that this one goes on from is kept; raises ValueError where that ended with other
     disclosed records than this one began with."""
     # By the batches that have met, which the messages follow from; a number of a run is no more than said.
@@ -140,34 +142,34 @@ class Earlier:
     """Those of which nothing is kept, or nothing that can be read, or that were not accountable."""
 
 
-def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
-    """How many looks an earlier run was committed to, 0 where its pledge cannot be opened; raises ValueError
-    where it is to something else than what is kept, or than what this run goes on from."""
+def _count_opened(earlier: StoredRun, looks: Sequence[Look]) -> int:
+    """How many looks an earlier run was committed to, 0 where its pledge cannot be opened; raises NotKept
+    where that is something else than what is kept, and ValueError where this run goes on from another."""
     known = earlier.manifest
     try:
         agreement = parse_agreement(known.agreement)
         if not agreement.accountable:
             return 0
-        side, commitment = Side(known.side), read_commitment(earlier.path)
+        side, commitment = Side(known.side), read_commitment(earlier)
         found = earlier.looks()
         # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
         earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
         digest = _digest(earlier, bytes.fromhex(known.table), found)
         pledged = {commitment.pledges[side].table}
         if known.done:
-            signed = read_receipt(earlier.receipt, earlier.path.name).facts
+            signed = receipt_of(earlier).facts
             pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
     except (AccordError, OSError, ValueError, KeyError):
         return 0
     if pledged != {commitment.seed.commitments(side, digest)[:32]}:
-        raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
+        raise NotKept(f"what it keeps of its run {known.run} is not what it pledged then")
     both = min(len(found), len(looks))
     if encode_looks(found[:both]) != encode_looks(looks[:both]):
         raise ValueError(f"the batches that it went on with are not those of its run {known.run}")
     return len(found)
 
 
-def _digest(run: RunFolder, table: bytes, looks: Sequence[Look]) -> bytes:
+def _digest(run: StoredRun, table: bytes, looks: Sequence[Look]) -> bytes:
     known = run.manifest
     standing = digest_standing(known.series, looks, {name: run.read(name) for name in ("counts", "before")})
     return digest_series(table, standing, known.series_run, BatchMeeting(known.seen, known.total))

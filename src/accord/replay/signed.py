@@ -9,20 +9,31 @@ That counts beyond one attempt, since answers that were received are kept and us
     what the partner signed as sent (`heard`)                 must be what was received, as far as it came
     the commitments that the partner says again               must be those that were received first
 
+Of a run that is done it is also held to the receipt, which both signed (`judge_receipt`).
+
 An accuser may sign anew, for messages that it never sent. What the side holds of its signatures from then
 refutes that: behind the last of those alone it can make a record look changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
-from accord.accountable.stored import StoredTranscript, read_certificates
+from accord.accountable.stored import StoredTranscript
 from accord.accountable.transcript import Seal, meeting_of
-from accord.errors import AccordError, StateError, UsageError
+from accord.errors import AccordError, DamagedError, StateError, UsageError
 from accord.peer.identity import card_from_der
 from accord.replay.evidence import Evidence, Signatures, judge_seals, records
 from accord.replay.pledged import Attempt, PledgedSide
+from accord.replay.stand_ins import ReplayedConnection
+from accord.replay.verdict import Objection, judge_end
+from accord.run.receipt import receipt_of
+from accord.side import Side
+
+Connections = Mapping[bytes, Mapping[int, ReplayedConnection]]
+"""Those that were replayed, by the name of their meeting and their number."""
 
 
 def require_about(subject: PledgedSide, evidence: Evidence) -> None:
@@ -84,7 +95,7 @@ def is_known(subject: PledgedSide, attempt: Attempt, evidence: Evidence | None) 
 def _partner_seals(subject: PledgedSide, attempt: Attempt) -> list[Seal]:
     """What the side's own record has of its partner's signatures, if that made them."""
     try:
-        taken = StoredTranscript(attempt.folder, 0).seals()[1]
+        taken = StoredTranscript(attempt.stored.folder, 0).seals()[1]
         partner = subject.side.other
         judge_seals(taken, subject.about, attempt.meeting.name, 0, partner, subject.cards[partner])
     except (OSError, ValueError):
@@ -95,7 +106,7 @@ def _partner_seals(subject: PledgedSide, attempt: Attempt) -> list[Seal]:
 def _signed_by_itself(subject: PledgedSide, attempt: Attempt, needed: bool) -> dict[int, Signatures]:
     """What the side's own record has; where that is not needed, nothing if it does not hold."""
     try:
-        found = {one.number: Signatures(one.sent(), one.seals()[0]) for one in records(attempt.folder)}
+        found = {one.number: Signatures(one.sent(), one.seals()[0]) for one in records(attempt.stored)}
         return require_seals(subject, attempt, found, "its record")
     except (OSError, ValueError, StateError) as error:
         if not needed:
@@ -108,16 +119,49 @@ def _signed_by_itself(subject: PledgedSide, attempt: Attempt, needed: bool) -> d
 def require_seals(
     subject: PledgedSide, attempt: Attempt, signed: dict[int, Signatures], whose: str
 ) -> dict[int, Signatures]:
-    """The same; raises unless the side, or its workers, made these seals."""
+    """The same; raises unless the side, or its workers, made these seals.
+
+    Who they are the side may have written over: what the partner was shown, under its signature, comes first.
+    If the side showed others than it has, it sent another message than follows from those.
+    """
     try:
-        cards = read_certificates(attempt.folder)
+        judge = partial(judge_seals, about=subject.about, meeting=attempt.meeting.name, side=subject.side)
+        shown = None
+        if 0 in signed:
+            judge(signed[0].seals, number=0, card=subject.cards[subject.side])
+            shown = signed[0].certificates(attempt.meeting, subject.side)
+        cards = attempt.stored.certificates() if shown is None else shown
         for number, one in signed.items():
             if number > len(cards):
                 raise ValueError("a worker without a certificate")
-            card = card_from_der(cards[number - 1], attempt.folder) if number else subject.cards[subject.side]
-            judge_seals(one.seals, subject.about, attempt.meeting.name, number, subject.side, card)
+            if number:
+                judge(one.seals, number=number, card=card_from_der(cards[number - 1], attempt.stored.folder))
     except (OSError, ValueError, AccordError):
         raise subject.incomplete(
             f"{whose} has signatures of attempt {attempt.number} that do not hold"
         ) from None
     return signed
+
+
+def judge_receipt(holder: PledgedSide, replayed: Mapping[Side, Connections]) -> dict[Side, Objection | None]:
+    """What is wrong with these sides by the receipt that one of both holds, if it is done; raises where that
+    cannot be read, or is not signed by both with the cards of the run."""
+    if not holder.manifest.done:
+        return {}
+    try:
+        found = receipt_of(holder.run)
+        if any(found.cards[side].der != holder.cards[side].der for side in Side):
+            raise ValueError("signed with other cards")
+        bound = found.facts["accountable"]
+        meeting = bytes.fromhex(bound["meeting"])
+        last = [{side: bytes.fromhex(one[side.value]) for side in Side} for one in bound["transcripts"]]
+    except DamagedError:
+        raise
+    except (AccordError, ValueError, KeyError, TypeError):
+        raise holder.incomplete("its receipt cannot be read, or was not signed by both sides of it") from None
+    number = next((one.number for one in holder.attempts if one.meeting.name == meeting), 0)
+    if not all(meeting in connections for connections in replayed.values()):
+        raise holder.incomplete("the attempt that its receipt names is not among those that are known")
+    return {
+        side: judge_end(number, side, connections[meeting], last) for side, connections in replayed.items()
+    }

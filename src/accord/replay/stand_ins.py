@@ -46,7 +46,7 @@ class ReplayedConnection:
         inbox: Iterator[Buffer],
         signed: Signatures | None,
     ) -> None:
-        self.number = number
+        self.number, self._side = number, side
         self._inbox, self._known = inbox, {} if signed is None else signed.known
         self._sent, self._received = (Chain(meeting, number, s) for s in (side, side.other))
         self.links: list[bytes] = []
@@ -59,6 +59,11 @@ class ReplayedConnection:
         """Where the side signs: behind how many messages sent and received."""
         self.starved = False
         """Whether the party waited for a message that is not there."""
+
+    @property
+    def last(self) -> dict[Side, bytes]:
+        """The last links of what A and B sent."""
+        return {self._side: self._sent.last, self._side.other: self._received.last}
 
     def send(self, buffer: Buffer) -> None:
         self.sizes.append(len(buffer))

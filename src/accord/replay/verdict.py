@@ -16,16 +16,22 @@ last seal a side whose seals all fit sent what it had to. Behind it, answers may
 attempt goes on with; there what the partner signed as sent must be what was received. With several
 connections the seals of all of them are first held against what was received, since what a coordinator sends
 follows from what its workers received.
+
+The receipt of a run, which both signed, names the last links of all connections of the attempt that it ended.
+They are held against the replay likewise: other messages received, and nothing can be said; else other
+messages sent, and the side departed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from accord.accountable.signing import Links
 from accord.accountable.transcript import Seal
 from accord.replay.evidence import Signatures
 from accord.replay.stand_ins import ReplayedConnection
+from accord.side import Side
 from accord.wording import counted
 
 
@@ -50,6 +56,30 @@ def judge(
     return gravest(
         _judge_connection(attempt, n, connections.get(n), signed[n], waits) for n in causes_first(signed)
     )
+
+
+def judge_end(
+    attempt: int, side: Side, connections: Mapping[int, ReplayedConnection], last: Sequence[Links]
+) -> Objection | None:
+    """What is wrong with the attempt that a receipt ended, which names these last links, if anything."""
+    if sorted(connections) != list(range(len(last))):
+        named = counted(len(last), "connection")
+        return Objection(
+            False, f"its receipt names {named} in attempt {attempt}, and the replay has {len(connections):,}"
+        )
+    for number, links in enumerate(last):
+        if connections[number].last[side.other] != links[side.other]:
+            return Objection(
+                False, f"what was received {where(attempt, number)} is not what its receipt names"
+            )
+    for number in causes_first(connections):
+        if connections[number].last[side] != last[number][side]:
+            return Objection(
+                True,
+                f"the receipt that it signed names other messages that it sent {where(attempt, number)} than "
+                "follow from its table, its seed and what it had received",
+            )
+    return None
 
 
 def gravest(found: Iterable[Objection | None]) -> Objection | None:

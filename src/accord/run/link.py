@@ -19,9 +19,6 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
-from numpy.typing import NDArray
-
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.arguments import wrong
@@ -37,19 +34,22 @@ from accord.peer.connection import open_channel
 from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
 from accord.protocols.parts.own_side import require_size
-from accord.protocols.parts.slots import Slots, table_digest
+from accord.protocols.parts.slots import table_digest
+from accord.protocols.parts.standing import Standing
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
 from accord.run.request import Request, Resumption, request_again
 from accord.run.series import go_on_with, take_up
-from accord.run.stages import Kept, Linked, Ready, begin, go_on
+from accord.run.stages import Cut, Kept, Linked, Ready, begin, go_on
 from accord.run.standing import OwnStanding, OwnTable, name_table
 from accord.secure.party import run
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State
+from accord.state.journal import FileJournal
 from accord.state.ledger import Ledger
-from accord.state.runs import Manifest, RunFolder, find_unfinished, open_run
+from accord.state.manifest import Manifest
+from accord.state.runs import StoredRun, find_unfinished, open_run, remove_leftovers
 from accord.table.address import Address
 from accord.table.sources.opening import find_place
 from accord.table.sources.query import Query
@@ -73,11 +73,12 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
     """Link as a request says."""
     output, way = request.output, request.reach
     require_place(output.target, request.agreement, request.data, request.layout, output.force)
-    ledger = Ledger(state.ledger)
+    ledger = Ledger(state.database)
     with Peak() as peak:
         own = get_ready(request, state, tell)
         require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
         state.require_writable()
+        remove_leftovers(state)
         way.require_free()
         with _choose_workers(own) as chosen:
             _require_yes(confirm(_offer(own)))
@@ -94,12 +95,12 @@ def resume_run(state: State, name: str, changes: Resumption, tell: Tell = tell_n
     """Continue a run with what is named anew."""
     with (
         Peak() as peak,
-        reopen(state, name, changes, tell) as (own, kept),
+        reopen(state, name, changes, tell) as (own, cut),
         _choose_workers(own) as chosen,
         ProcessPool(chosen.wish, own.request.reach, chosen.make) as pool,
         _open_channel(own, pool) as channel,
     ):
-        return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
+        return run(go_on(replace(own, team=pool, peak=peak.read), cut, channel), channel)
 
 
 def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
@@ -114,7 +115,7 @@ def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsCh
 
 def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
-    ledger, agreement = Ledger(own.state.ledger), own.agreement
+    ledger, agreement = Ledger(own.state.database), own.agreement
     unfinished = find_unfinished(own.state, own.partner, agreement.to_toml())
     # Of a later run of a series the partner's batches are not known yet, nor what they come to.
     first = own.standing.first
@@ -146,11 +147,11 @@ def own_side(agreement: Agreement, partner: str) -> Side:
     )
 
 
-def get_ready(request: Request, state: State, tell: Tell, cut: RunFolder | None = None) -> Ready:
+def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None = None) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called. `cut` is a run
     that was, which the request is of."""
     now, agreement, partner = datetime.now(UTC), request.agreement, request.partner
-    account = Ledger(state.ledger).find_account(request.dataset)
+    account = Ledger(state.database).find_account(request.dataset)
     side = own_side(agreement, partner)
     task = agreement.task
     task.protocol.require_engine(task, agreement.engine.build())
@@ -208,7 +209,7 @@ class _Watch:
 @contextmanager
 def reopen(
     state: State, name: str, changes: Resumption | None = None, tell: Tell = tell_nobody
-) -> Iterator[tuple[Ready, Kept]]:
+) -> Iterator[tuple[Ready, Cut]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
     found = open_run(state, name)
     found.require_open()
@@ -220,29 +221,29 @@ def reopen(
     wrote = output.target is not None and output.settled == known.replaces
     may_replace = output.force or wrote
     require_place(output.target, agreement, request.data, request.layout, may_replace, wrote)
-    with found.lock():
+    with found.lock(), closing(found.open_journal()) as journal:
+        if journal.torn:
+            tell(Mended(name, journal.steps + 1))
         own = get_ready(request, state, tell, found)
         require_ids(output.target, agreement, {own.side: own.records}, may_replace)
-        slots = found.slots()
-        _require_same_table(own, known, slots)
-
-        def draw() -> NDArray[np.int64]:
-            # The noise of this run is in its slots: a ledger that does not know it may not draw another.
-            raise _unfit(state)
-
-        charged = Ledger(state.ledger).charge(own.ask(name), draw, datetime.now(UTC))
-        if not own.standing.holds(slots, charged.noise):
-            raise _unfit(state)
-        with closing(found.open_journal()) as journal:
-            if journal.torn:
-                tell(Mended(name, journal.steps + 1))
-            mine = own.mine(slots, known.partner_records, own.standing.rejoin(known))
-            yield own, Kept(found, mine, journal, charged.cost)
+        _require_same_table(own, known)
+        standing = own.standing.rejoin(known)
+        yield own, Cut(found, journal, standing, _recall(own, found, journal, standing))
 
 
-def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
+def _recall(own: Ready, run: StoredRun, journal: FileJournal, standing: Standing) -> Kept | None:
+    """What is kept of a run that was charged; None of one that was not."""
+    if not run.charged:
+        return None
+    slots, charged = run.slots(), Ledger(own.state.database).recall(own.ask(run.manifest.run))
+    if not own.standing.holds(slots, charged.noise):
+        raise _unfit(own.state)
+    return Kept(run, own.mine(slots, run.manifest.partner_records, standing), journal, charged.cost)
+
+
+def _require_same_table(own: Ready, known: Manifest) -> None:
     """The data must be what the run began with: its slots point into that very table."""
-    if table_digest(own.records) != slots.table or slots.table.hex() != known.table:
+    if table_digest(own.records).hex() != known.table:
         data = own.request.data
         raise StateError(
             path=own.state.run(known.run),

@@ -15,9 +15,9 @@ from accord.arguments import require
 from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.forecast.expected import Outlook
+from accord.naming import fold_name
 from accord.privacy.events import NO_COST, Cost, Event, covered_records
 from accord.privacy.number import show
-from accord.privacy.release import fold_name
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.ledger import Ask, Ledger

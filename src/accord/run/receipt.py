@@ -41,6 +41,7 @@ from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State
+from accord.state.runs import StoredRun
 from accord.table.pairs import IdOrder, order_pairs
 from accord.table.sinks.files import unquote_formulas
 from accord.table.sources.opening import Place
@@ -51,7 +52,7 @@ _MOST_BYTES = 1 << 24
 """What no sound agreement's receipt reaches: 2 × 4096 columns of 128 characters, none of which takes more
 than 6 bytes in JSON, are below 7 MiB with their quotes and blanks; all the rest is below 1 MiB."""
 _SIGNATURE = 64
-_STATEMENT = struct.Struct("<32sQ")
+_STATEMENT = struct.Struct("<32sQ32s")
 _VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
 _LAST_SECOND = 253402300799
 """The end of the year 9999."""
@@ -84,6 +85,9 @@ class _PartyFacts(Spec):
     """As the agreement has them, so perhaps not printable: whoever shows them replaces that."""
     accord: _Word
     time: _Word
+    log: _Hash
+    """The last link of its log when it signed, by which its owner can tell whether a copy is older. To others
+    it says nothing, not even how long the log is."""
 
 
 class _PledgeFacts(Spec):
@@ -155,6 +159,8 @@ class Statement:
     accord: str
     time: int
     """Seconds since 1970, by its own clock."""
+    log: bytes
+    """The last link of its log."""
 
 
 def facts(
@@ -199,17 +205,18 @@ def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dic
         "disclosed": list(agreement.disclosed(side)),
         "accord": said.accord,
         "time": datetime.fromtimestamp(said.time, UTC).isoformat(),
+        "log": said.log.hex(),
     }
 
 
 def exchange_statements(own: Statement, records: int, noisy_total: int) -> Party[Statement]:
-    """Tell version and time, and hear the partner's, whose numbers are known."""
-    yield Send(_STATEMENT.pack(own.accord.encode(), own.time))
-    version, seconds = _STATEMENT.unpack((yield from receive(_STATEMENT.size)).tobytes())
+    """Tell version, time and link, and hear the partner's, whose numbers are known."""
+    yield Send(_STATEMENT.pack(own.accord.encode(), own.time, own.log))
+    version, seconds, log = _STATEMENT.unpack((yield from receive(_STATEMENT.size)).tobytes())
     name = version.rstrip(b"\0")
     if not all(c in _VERSION for c in name) or seconds > _LAST_SECOND:
         raise PeerError(problem="a version or a time that cannot be read")
-    return Statement(records, noisy_total, name.decode(), seconds)
+    return Statement(records, noisy_total, name.decode(), seconds, log)
 
 
 def exchange_signatures(
@@ -237,17 +244,22 @@ def exchange_signatures(
     return json.dumps({"receipt": body, "signatures": signatures}, indent=1, ensure_ascii=False).encode()
 
 
-def read_receipt(path: Path, run: str | None = None) -> Receipt:
-    """A receipt from a file, of this run if one is named; raises unless both signatures hold."""
+def read_receipt(path: Path) -> Receipt:
+    """A receipt from a file; raises unless both signatures hold."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UnreadableError(path=path, reason=error.strerror, mend="Name a receipt or a run.") from None
-    found = decode_receipt(content, path)
-    if run is not None and found.facts["run"] != run:
+    return decode_receipt(content, path)
+
+
+def receipt_of(run: StoredRun) -> Receipt:
+    """The receipt of a run that is done; raises unless both signatures hold, and are of this run."""
+    found = decode_receipt(run.read("receipt"), run.receipt)
+    if found.facts["run"] != run.manifest.run:
         raise TrustError(
-            problem=f"{path} is the receipt of another run, {found.facts['run']}.",
+            problem=f"{run.receipt} is the receipt of another run, {found.facts['run']}.",
             mend="Ask the partner for its copy.",
         )
     return found

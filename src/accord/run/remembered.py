@@ -1,7 +1,7 @@
 """All that is kept here of one run, put together for a report: manifest, ledger, slots, journal, receipt.
 
-What cannot be read any more is None: a report says so, and does not fail. Nothing is changed, so the run may
-be in use.
+What is not kept any more is None: a report says so. What is damaged is raised. Nothing is changed, so the run
+may be in use.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.errors import SeriesError, StateError, TrustError, UnreadableError
+from accord.errors import SeriesError, TrustError
 from accord.privacy.events import Cost
 from accord.protocols.parts.standing import BatchMeeting
-from accord.run.receipt import Receipt, read_receipt
+from accord.run.receipt import Receipt, receipt_of
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.folder import State
 from accord.state.ledger import Entry, Ledger
-from accord.state.runs import RunFolder, open_run
+from accord.state.runs import StoredRun, open_run
 
 Ints = NDArray[np.int64]
 Ended = Literal["done", "closed", "most_matches", "waits"]
@@ -108,10 +108,10 @@ class Forgotten:
 
 def remember(state: State, name: str) -> Remembered | Forgotten:
     """What is kept of a run; raises if nothing is known of one of this name."""
-    ledger = Ledger(state.ledger)
+    ledger = Ledger(state.database)
     entries = ledger.runs()
     entry = next((one for one in entries if one.run == name), None)
-    if entry is not None and not state.run(name).exists():
+    if entry is not None and not entry.kept:
         return _forgotten(entry, account(entry.dataset, entries, ledger.budgets()))
     run = open_run(state, name)
     known = run.manifest
@@ -136,7 +136,8 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
-        replayable=all((run.path / part).exists() for part in ("seed", "pledges", "record", "journal")),
+        replayable="seed" in run.names()
+        and all((run.path / part).exists() for part in ("record", "journal")),
         series=_in_series(run, ledger),
     )
 
@@ -165,7 +166,7 @@ def _forgotten(entry: Entry, whole: Account) -> Forgotten:
     )
 
 
-def _in_series(run: RunFolder, ledger: Ledger) -> InSeries | None:
+def _in_series(run: StoredRun, ledger: Ledger) -> InSeries | None:
     known = run.manifest
     if not known.series:
         return None
@@ -173,7 +174,7 @@ def _in_series(run: RunFolder, ledger: Ledger) -> InSeries | None:
     return InSeries(known.series, known.series_run, meeting, _found(run, ledger))
 
 
-def _found(run: RunFolder, ledger: Ledger) -> Found | None:
+def _found(run: StoredRun, ledger: Ledger) -> Found | None:
     known = run.manifest
     try:
         book = ledger.series(known.dataset, known.series)
@@ -185,30 +186,23 @@ def _found(run: RunFolder, ledger: Ledger) -> Found | None:
     return Found(None if look.batch is None else len(look.batch.members), len(look.gone))
 
 
-def _receipt(run: RunFolder) -> Receipt | None:
+def _receipt(run: StoredRun) -> Receipt | None:
     try:
-        return read_receipt(run.receipt, run.manifest.run) if run.manifest.done else None
-    except (TrustError, UnreadableError):
+        return receipt_of(run) if run.manifest.done else None
+    except TrustError:
         return None
 
 
-def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
-    try:
-        slots = run.slots()
-    except StateError:
+def _bins(run: StoredRun, agreement: Agreement, side: Side) -> Bins | None:
+    if agreement.leakage(side).guarantee.told != "noisy counts" or not run.charged:
         return None
-    if agreement.leakage(side).guarantee.told != "noisy counts":
-        return None
-    real, dummies = slots.filled
+    real, dummies = run.slots().filled
     return Bins(side, real, dummies, _compared(run, agreement, side, real))
 
 
-def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:
+def _compared(run: StoredRun, agreement: Agreement, side: Side, real: Ints) -> int | None:
     """From the counts that the partner opened, which are the answer of the second step of a run with bins."""
-    try:
-        theirs = run.partner_counts()
-    except StateError:
-        return None
+    theirs = run.partner_counts()
     if theirs is None:
         return None
     task, protocol = agreement.task, agreement.protocol

@@ -19,7 +19,7 @@ from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_text, require_text_or_none
 from accord.errors import UsageError
 from accord.peer.connection import Reach
-from accord.state.runs import Manifest, StoredRequest
+from accord.state.manifest import Manifest, StoredRequest
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, settled
 from accord.table.sources.opening import TableLike, require_table, settle

@@ -35,12 +35,12 @@ from accord.errors import (
     FullBatchError,
     OtherIdsError,
     SeriesError,
-    StateError,
 )
 from accord.fields.columns import Records
+from accord.naming import fold_name
 from accord.peer.handshake_series import Opening, counts_digest, exchange_openings
 from accord.privacy.events import NoisyCounts
-from accord.privacy.release import fold_name, series_key
+from accord.privacy.release import series_key
 from accord.protocols.base import Release
 from accord.protocols.parts.batches import Changes, Known, Look, encode_looks
 from accord.protocols.parts.outcome import Outcome
@@ -54,8 +54,9 @@ from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
 from accord.state.ledger import Ask, Charge, Ledger, check_name
-from accord.state.ledger_series import SeriesBook, SeriesLook, require_same
-from accord.state.runs import Manifest, RunFolder, is_overtaken, list_runs
+from accord.state.ledger_series import SeriesLook, require_same
+from accord.state.manifest import Manifest
+from accord.state.runs import StoredRun, is_named, is_overtaken, list_runs
 from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
@@ -200,7 +201,7 @@ class OwnSeries:
             "versions": series.versions,
         }
 
-    def keep(self, run: RunFolder, found: PairTable, outcome: Outcome) -> None:
+    def keep(self, run: StoredRun, found: PairTable, outcome: Outcome) -> None:
         assert outcome.shown is not None
         run.keep_series(found, outcome.shown)
 
@@ -224,9 +225,9 @@ def go_on_with(
     assert series is not None
     event = series.event(release.event)
     key = series_key(account, part.name, _terms(agreement, release), event)
-    book = Ledger(state.ledger).series(account, part.name)
+    book = Ledger(state.database).series(account, part.name)
     require_same(book, account, key)
-    past, shown = find_past(state, agreement, side, account, part.name, book)
+    past, shown = find_past(state, agreement, side, account, part.name)
     looks = () if book is None else book.looks
     batches = sum(look.batch is not None for look in looks)
     how = Entering(past.seen[_place(side)] == batches, part.unchanged_only)
@@ -243,24 +244,28 @@ def go_on_with(
 
 def take_up(
     state: State,
-    run: RunFolder,
+    run: StoredRun,
     agreement: Agreement,
     part: SeriesPart,
     table: Records,
     release: Release,
     entropy: Entropy,
 ) -> OwnSeries:
-    """This side of a run of a series that was cut, as it was: nothing is looked for again."""
+    """This side of a run of a series that was cut, as it was: nothing is looked for again once it is
+    charged."""
     series, known, side = agreement.series, run.manifest, release.side
     assert series is not None
-    book = Ledger(state.ledger).series(known.dataset, known.series)
-    if book is None or len(book.looks) < known.look or book.runs[known.look - 1] != known.run:
-        raise StateError(
-            path=state.folder,
-            reason="the run and the ledger do not belong together",
-            mend="Restore both from the same copy.",
-        )
-    if is_overtaken(known, [one.manifest for one in list_runs(state)[0]]):
+    if not run.charged:
+        own = go_on_with(state, known.dataset, agreement, part, table, release, entropy)
+        stood = known.series_run, known.look, known.seen, known.total[_place(side)]
+        if stood != (own.number, len(own.looks) + 1, own.past.seen, own.entered.batches):
+            reason = f"its run {known.run} was begun before others that are charged. Link again"
+            raise SeriesError(series=known.series, dataset=known.dataset, reason=reason)
+        return own
+    book = Ledger(state.database).series(known.dataset, known.series)
+    assert book is not None
+    others = list_runs(state, lambda one: is_named(one, known.series, known.dataset))[0]
+    if is_overtaken(known, [one.manifest for one in others]):
         reason = f"its run {known.run} was linked again since, and is done. Go on with the next run"
         raise SeriesError(series=known.series, dataset=known.dataset, reason=reason)
     looks = book.looks[: known.look]
@@ -299,19 +304,13 @@ def require_plausible(
         raise FullBatchError(**named, arrived=arrived, waiting=changes.waiting)
 
 
-def find_past(
-    state: State, agreement: Agreement, side: Side, dataset: str, name: str, book: SeriesBook | None
-) -> tuple[Past, Shown]:
+def find_past(state: State, agreement: Agreement, side: Side, dataset: str, name: str) -> tuple[Past, Shown]:
     """What was done of a series with the partner, by the last of its runs that is done; and what both have
     shown by then."""
-    found, broken = list_runs(state)
-    partner, runs = agreement.party(side.other), () if book is None else book.runs
-    if lost := [run for run in broken if run in runs]:
-        raise SeriesError(series=name, dataset=dataset, reason=f"its run {lost[0]} cannot be read")
-    named = [run for run in found if run.manifest.is_of(name, dataset)]
-    if unknown := [run.manifest.run for run in named if run.manifest.run not in runs]:
-        reason = f"the ledger does not know its run {unknown[0]}: it was restored from an older copy"
-        raise SeriesError(series=name, dataset=dataset, reason=f"{reason}. Restore the latest one")
+    named, broken = list_runs(state, lambda run: is_named(run, name, dataset))
+    partner = agreement.party(side.other)
+    if broken:
+        raise SeriesError(series=name, dataset=dataset, reason=f"its run {broken[0]} cannot be read")
     ours = [run for run in named if run.manifest.partner == partner]
     if any(not _goes_on(run.manifest.agreement, agreement) for run in ours):
         reason = f"its runs with {partner} were under another agreement. Go on with that one"
@@ -330,7 +329,7 @@ def find_past(
     return Past(known.series_run, known.total, heard, counts), after
 
 
-def _heard(runs: list[RunFolder], side: Side) -> int:
+def _heard(runs: list[StoredRun], side: Side) -> int:
     """Of how many batches the partner has opened the counts, in whichever of these runs."""
     # A run that is done has them; of one that was cut its journal says so, which is read only then.
     opened = [run.manifest for run in runs if run.manifest.done or run.partner_counts() is not None]

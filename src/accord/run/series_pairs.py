@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.state.folder import State
-from accord.state.runs import Manifest, RunFolder, is_overtaken, list_runs
+from accord.state.manifest import Manifest
+from accord.state.runs import StoredRun, is_overtaken, list_runs, open_run
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,19 @@ class SeriesSummary:
 def list_series(state: State) -> list[SeriesSummary]:
     """Every series with each of its partners, by data set and name."""
     found: dict[tuple[str, str, str], list[Manifest]] = {}
-    for run in list_runs(state)[0]:
+    for run in _kept(state):
         known = run.manifest
         if known.series:
             found.setdefault((known.dataset, known.series, known.partner), []).append(known)
     return [_summary(*names, runs) for names, runs in sorted(found.items())]
+
+
+def _kept(state: State) -> list[StoredRun]:
+    """The runs of all series; raises where one of them cannot be read."""
+    found, broken = list_runs(state, lambda run: run.charged is not None and run.charged.series is not None)
+    for name in broken:
+        open_run(state, name)
+    return found
 
 
 def _summary(dataset: str, name: str, partner: str, runs: list[Manifest]) -> SeriesSummary:
@@ -57,7 +66,7 @@ def all_pairs(state: State, name: str, partner: str | None, dataset: str | None)
     A record that is gone by now is still in the pairs that it had. Raises if one of the runs is missing.
     """
     runs = _require_one(
-        [run for run in list_runs(state)[0] if _is_named(run.manifest, name, partner, dataset)], name
+        [run for run in _kept(state) if _is_named(run.manifest, name, partner, dataset)], name
     )
     numbers = sorted(run.manifest.series_run for run in runs)
     if lost := sorted(set(range(1, numbers[-1] + 1)).difference(numbers)):
@@ -83,7 +92,7 @@ def _is_named(known: Manifest, name: str, partner: str | None, dataset: str | No
     )
 
 
-def _require_one(runs: list[RunFolder], name: str) -> list[RunFolder]:
+def _require_one(runs: list[StoredRun], name: str) -> list[StoredRun]:
     """Raise unless these are runs of one series with one partner."""
     if not runs:
         raise UsageError(

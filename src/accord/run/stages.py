@@ -29,20 +29,26 @@ from accord.entropy import Entropy
 from accord.errors import (
     PeerError,
     RefusedError,
-    StateError,
     StoppedError,
     TooManyMatchesError,
-    UnstoredError,
     UnsureOutputError,
     WithheldError,
 )
 from accord.fields.columns import Records
 from accord.forecast.room import most_slots, require_room
 from accord.notices import Tell
-from accord.peer.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
+from accord.peer.handshake import (
+    NO_COMMITMENTS,
+    NONCE,
+    Hello,
+    Wish,
+    exchange_sizes,
+    greet,
+    require_same_run,
+    run_name,
+)
 from accord.peer.identity import Card
 from accord.privacy.events import Cost, Event
-from accord.privacy.number import show
 from accord.protocols.base import Release
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
@@ -61,8 +67,9 @@ from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
 from accord.state.journal import FileJournal
-from accord.state.ledger import Ask, Ledger
-from accord.state.runs import Manifest, RunFolder, create_run
+from accord.state.ledger import Ask, Charge, Ledger, RunParts
+from accord.state.manifest import Manifest
+from accord.state.runs import StoredRun, begin_run, fix_run, open_run
 from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
 from accord.version import __version__
@@ -148,10 +155,21 @@ class Ready:
 class Kept:
     """A run that is on disk; its folder is locked."""
 
-    run: RunFolder
+    run: StoredRun
     mine: OwnSide
     journal: FileJournal
     charged: Cost
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A run that was cut; its folder is locked."""
+
+    run: StoredRun
+    journal: FileJournal
+    standing: Standing
+    kept: Kept | None
+    """None where it was cut before it was charged."""
 
 
 def begin(own: Ready, line: RunConnection) -> Party[Linked]:
@@ -164,76 +182,83 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     standing = yield from own.standing.join(own.partner)
     pledged = own.standing.pledged(table_digest(own.records), standing)
     commitment = yield from own.accountability.commit(name, pledged)
-    size = yield from exchange_sizes(own.records.size, own.partner)
-    batches = standing.meeting.of(own.side)[1], standing.meeting.of(own.side.other)[1]
-    require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
-    if problem := own.standing.refuse_size(standing, size):
-        raise PeerError(problem=problem)
+    contents = commitment.contents(own.cards) | own.standing.files
     with hold_interrupts():
-        charged, mine, files = _charge(own, name, size, standing, commitment)
-        run = _store(own, _manifest(own, name, mine), mine, charged, files)
+        run = begin_run(own.state, _manifest(own, name, standing), contents)
         line.started(name)
-    own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
+        try:
+            kept = yield from _charge(own, run, journal, standing, commitment)
+        except (PeerError, RefusedError, StoppedError):
+            # A partner that stops, or says something else than its size, has not been charged either.
+            run.abandon()
+            raise
+        return (yield from _judge(own, kept, line, (hello, other)))
 
 
-def go_on(own: Ready, kept: Kept, line: RunConnection) -> Party[Linked]:
+def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
     """A run that was cut."""
-    name = kept.run.manifest.run
+    run, journal, kept = cut.run, cut.journal, cut.kept
+    name = run.manifest.run
     line.started(name)
     hello = Hello(
         own.side,
         bytes.fromhex(own.agreement.digest),
         own.entropy.bytes(NONCE),
         name,
-        kept.journal.steps,
-        commitments(kept.mine.slots, own.side),
+        journal.steps,
+        NO_COMMITMENTS if kept is None else commitments(kept.mine.slots, own.side),
         wish=own.team.wish,
     )
     other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
-    first = kept.journal.first()
+    first = journal.first()
     if first is not None and first != other.commitments:
         raise PeerError(problem="commitments to a table other than the one it began this run with")
-    if problem := own.agreement.protocol.refuse_resume(kept.journal.steps, other.steps):
+    if problem := own.agreement.protocol.refuse_resume(journal.steps, other.steps):
         raise RefusedError(problem=problem)
-    kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
+    journal.meet(other.steps, own.agreement.protocol.steps_at_once)
+    if kept is None:
+        kept = yield from _charge(own, run, journal, cut.standing, own.accountability.recall(run))
+    elif other.commitments == NO_COMMITMENTS:
+        size = yield from exchange_sizes(own.records.size, own.partner)
+        if size != kept.mine.partner_size:
+            raise PeerError(problem="a size other than the one that it announced before")
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
     return (yield from _judge(own, kept, line, (hello, other)))
 
 
 def _charge(
-    own: Ready, name: str, size: int, standing: Standing, commitment: Commitment
-) -> tuple[Cost, OwnSide, dict[str, bytes]]:
-    """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files that it
-    keeps from its beginning on."""
-    charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
-    slots, followed = own.standing.fix(charged, commitment.slots())
-    files = commitment.files(own.cards, followed) | own.standing.files
-    return charged.cost, own.mine(slots, size, standing), files
+    own: Ready, run: StoredRun, journal: FileJournal, standing: Standing, commitment: Commitment
+) -> Party[Kept]:
+    """Say that this side is ready, and hear it from the partner, which is then to be found here and there
+    should either be cut off; charge the run, and fix my side of it with the noise that is kept, on disk as
+    one."""
+    size = yield from exchange_sizes(own.records.size, own.partner)
+    _require_size(own, size, standing)
+    fixed: list[OwnSide] = []
+
+    def fix(charge: Charge) -> RunParts:
+        slots, followed = own.standing.fix(charge, commitment.slots())
+        fixed.append(own.mine(slots, size, standing))
+        return fix_run(size, slots, commitment.kept(followed))
+
+    name = run.manifest.run
+    with hold_interrupts():
+        charged = Ledger(own.state.database).charge(own.ask(name), own.draw, datetime.now(UTC), fix).cost
+    own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
+    return Kept(open_run(own.state, name), fixed[0], journal, charged)
 
 
-def _store(
-    own: Ready, manifest: Manifest, mine: OwnSide, charged: Cost, files: dict[str, bytes]
-) -> RunFolder:
-    """The run on disk; nothing of it has been sent, but it has been charged."""
-    try:
-        return create_run(own.state, manifest, mine.slots, files)
-    except StateError as error:
-        raise UnstoredError(
-            run=manifest.run,
-            path=error.path,
-            reason=error.reason,
-            epsilon=show(charged.epsilon),
-            delta=show(charged.delta),
-            again="which costs nothing again"
-            if own.standing.repeatable
-            else "which is charged again, since no snapshot was named",
-        ) from None
+def _require_size(own: Ready, size: int, standing: Standing) -> None:
+    """Raise unless the partner's size is what was agreed, and there is room here for it."""
+    batches = standing.meeting.of(own.side)[1], standing.meeting.of(own.side.other)[1]
+    require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
+    if problem := own.standing.refuse_size(standing, size):
+        raise PeerError(problem=problem)
 
 
-def _manifest(own: Ready, name: str, mine: OwnSide) -> Manifest:
+def _manifest(own: Ready, name: str, standing: Standing) -> Manifest:
     output = own.request.output
     return Manifest(
         run=name,
@@ -242,12 +267,12 @@ def _manifest(own: Ready, name: str, mine: OwnSide) -> Manifest:
         dataset=own.account,
         agreement=own.agreement.to_toml(),
         records=own.records.size,
-        partner_records=mine.partner_size,
-        table=mine.slots.table.hex(),
+        partner_records=0,
+        table=table_digest(own.records).hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
         request=store(own.request),
         replaces=output.settled if output.force else "",
-        **own.standing.manifest(mine.standing),
+        **own.standing.manifest(standing),
     )
 
 
@@ -255,8 +280,7 @@ def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hel
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
         sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
-        name = kept.run.manifest.run
-        with own.accountability.attempt(name, hellos, sizes) as record:
+        with own.accountability.attempt(kept.run, hellos, sizes) as record:
             return (yield from _finish(own, kept, line, hellos[1].wish, record))
     except PeerError as error:
         kept.run.refuse(error.problem)
@@ -300,7 +324,7 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
         _write(own, kept, out, found)
     own.standing.keep(kept.run, found, outcome)
     figures = own.team.figures()
-    yield from _sign(own, kept, outcome, record.facts(figures.links))
+    yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -313,7 +337,6 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
         receipt=kept.run.receipt,
         out=out,
     )
-    kept.run.keep_phases(outcome.phases, linked.bytes)
     own.tell(done(linked, (own.peak(), *figures.peaks)))
     return linked
 
@@ -335,14 +358,17 @@ def _write(own: Ready, kept: Kept, out: Target, found: PairTable) -> None:
         raise
 
 
-def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None) -> Party[None]:
+def _sign(
+    own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None, traffic: Callable[[], int]
+) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
+    with own.state.database.reading() as state:
+        log = state.register.position.link
+    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now, log)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
     told = own.standing.facts(kept.run.manifest)
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound, told)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
-    digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
-    kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
+    kept.run.keep_receipt(content, outcome, traffic())

@@ -29,8 +29,9 @@ from accord.run.offer import Offer
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.ledger import Ask, Charge, check_name
-from accord.state.ledger_file import encode_noise
-from accord.state.runs import Manifest, RunFolder
+from accord.state.manifest import Manifest
+from accord.state.noise import encode_noise
+from accord.state.runs import StoredRun
 from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
@@ -87,7 +88,7 @@ class OwnStanding(Protocol):
     def facts(self, run: Manifest) -> dict[str, Any] | None:
         """What the receipt says of it, the same on both sides."""
 
-    def keep(self, run: RunFolder, found: PairTable, outcome: Outcome) -> None:
+    def keep(self, run: StoredRun, found: PairTable, outcome: Outcome) -> None:
         """Keep what later runs go on from."""
 
 
@@ -159,7 +160,7 @@ class OwnTable:
     def facts(self, run: Manifest) -> dict[str, Any] | None:
         return None
 
-    def keep(self, run: RunFolder, found: PairTable, outcome: Outcome) -> None:
+    def keep(self, run: StoredRun, found: PairTable, outcome: Outcome) -> None:
         return None
 
 

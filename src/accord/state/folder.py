@@ -1,9 +1,9 @@
 """The state folder: where one installation keeps its identity, its ledger and what its runs need.
 
-    <folder>/identity.pem     0600   one's own key and card                         (identity.py)
-    <folder>/partners/*.pem   0600   the partners' cards                            (partners.py)
-    <folder>/ledger.sqlite    0600   what was spent, and the noise of every release (ledger.py)
-    <folder>/runs/<run>/      0700   what belongs to one run                        (runs.py)
+    <folder>/identity.pem     0600   one's own key and card                                 (identity.py)
+    <folder>/state.sqlite     0600   accounts, releases, runs, series, partners, receipts    (log.py)
+    <folder>/contents/        0700   what is too long for it, by its digest                  (log.py)
+    <folder>/runs/<run>/      0700   what grows while a run is under way: journal, transcripts (runs.py)
 
 The folder is named by the caller or is `accord` in the user's XDG state folder. Whoever reads it can take the
 noise off what the partner saw, so nothing in it is open to others.
@@ -17,9 +17,12 @@ import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from accord.errors import StateError, UsageError
+from accord.state.database import Database
+from accord.state.files import make_folder, write_private
 
 _PROBE = 1 << 18
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -31,17 +34,14 @@ class State:
 
     folder: Path
 
-    @property
-    def ledger(self) -> Path:
-        return self.folder / "ledger.sqlite"
+    @cached_property
+    def database(self) -> Database:
+        """Everything that lasts, but for the key and what grows with a run."""
+        return Database(self.folder)
 
     @property
     def identity(self) -> Path:
         return self.folder / "identity.pem"
-
-    @property
-    def partners(self) -> Path:
-        return self.folder / "partners"
 
     def require_writable(self) -> None:
         """Raise if nothing can be written here: tried, since rights alone do not tell.
@@ -83,7 +83,7 @@ def open_state(folder: Path | None, environment: Mapping[str, str], *, new: bool
     if folder is not None and not new and not os.path.isdir(folder):
         raise UsageError(problem=f"There is no state folder {folder}, and none was made. Check `state=`.")
     make_folder(found)
-    _require_private(found)
+    _require_own(found)
     return State(found)
 
 
@@ -97,16 +97,25 @@ def state_folder(folder: Path | None, environment: Mapping[str, str]) -> Path:
     return home / "accord"
 
 
-def _require_private(folder: Path) -> None:
-    """Raise unless everything in the folder is what only its owner can have put there, and can read.
+def _require_own(folder: Path) -> None:
+    """Raise unless nobody but its owner can have put anything into the folder, or read what is in it.
 
-    Whoever could exchange the ledger, a card or the slots of a run could undo the guarantee.
+    Whoever could exchange the database could undo the guarantee. Folders in it are closed to others, so what
+    is in them need not be looked at each time: there may be thousands of runs.
     """
     if os.name != "posix":
         return
     found = folder.stat()
     if found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise _unsafe(folder, "others may write into it", f"Make it yours alone: `chmod 700 {folder}`.")
+    for path in folder.iterdir():
+        _inspect(path)
+
+
+def require_private(folder: Path) -> None:
+    """Raise unless everything in a folder, however deep, is a file or folder of its owner's alone."""
+    if os.name != "posix":
+        return
     for where, folders, files in os.walk(folder):
         for name in (*folders, *files):
             _inspect(Path(where) / name)
@@ -136,41 +145,3 @@ def require_run_name(run: str) -> str:
     if not _RUN.fullmatch(run):
         raise UsageError(problem="A run is named by up to 64 letters, digits, dots, dashes and underscores.")
     return run
-
-
-def make_folder(folder: Path) -> None:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(folder.parent)
-    except OSError as error:
-        raise StateError(path=folder, reason=error.strerror, mend="Name another with `state=`.") from None
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file, whole or not at all, on disk when this returns; only its owner may read it."""
-    make_folder(path.parent)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        mend = "Make room there, or see that you may write; nothing in it is lost."
-        raise StateError(path=path, reason=error.strerror, mend=mend) from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the folder's list of names on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

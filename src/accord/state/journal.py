@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from accord.errors import PeerError, StateError
+from accord.errors import DamagedError, PeerError, StateError
 from accord.protocols.parts.journal import Answer, unfit
 from accord.secure.party import Buffer
 
@@ -37,10 +37,6 @@ _HEAD_SIZE = _HEAD.size + _SUM
 _PIECE = 1 << 20
 _BLOCK = 512
 """What a disk writes whole or not at all."""
-
-
-class DamageError(ValueError):
-    """An answer in the middle, or the last one, is not what was kept."""
 
 
 @dataclass(frozen=True)
@@ -160,17 +156,18 @@ class FileJournal:
 
 def unreadable(path: Path, error: Exception) -> StateError:
     """What is told of a journal that cannot be used: what is damaged, and what to do."""
-    damage = isinstance(error, DamageError)
-    reason = f"{error}. Nothing was changed" if damage else "it cannot be read"
-    return StateError(path=path, reason=reason, mend=BROKEN)
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        return StateError(path=path, reason=error.strerror, mend="See that you may read it; then run again.")
+    reason = "it is missing" if isinstance(error, OSError) else str(error)
+    return DamagedError(path=path, reason=reason, mend=BROKEN)
 
 
 def scan(file: BinaryIO) -> Contents:
-    """Find every answer and check it; raises ValueError, and `DamageError` where an answer is damaged."""
+    """Find every answer and check it; raises ValueError, which says what is damaged."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(TAG)) != TAG:
-        raise ValueError("not a journal")
+        raise ValueError("it does not begin as a journal does")
     starts: list[int] = []
     ends = [len(TAG)]
     while ends[-1] + _HEAD_SIZE <= size and not _is_torn(file, len(starts), ends[-1], size):
@@ -204,8 +201,8 @@ def _is_torn(file: BinaryIO, number: int, at: int, size: int) -> bool:
     raise _damaged(number, at)
 
 
-def _damaged(number: int, at: int) -> DamageError:
-    return DamageError(f"the answer of step {number + 1}, at byte {at:,}, is damaged")
+def _damaged(number: int, at: int) -> ValueError:
+    return ValueError(f"the answer of step {number + 1}, at byte {at:,}, is damaged")
 
 
 def _encode_head(number: int, length: int, checksum: bytes) -> bytes:

@@ -1,52 +1,48 @@
 """The ledger: what was spent on every data set, and the noise that was drawn for it. One per installation.
 
-The invariant: noise reaches a caller only after its cost is on disk, and no noise is drawn twice for one
-release. One transaction looks up, checks, draws, stores and charges. It holds SQLite's write lock from its
-beginning (BEGIN IMMEDIATE), so two processes cannot both pass a check that only one may pass; it is synced
-with its folder (synchronous = EXTRA) before `charge` returns, so neither a kill nor a power cut can lose a
-charge that was answered, and one that was not answered is there whole or not at all. A run is named by its
-caller: charging it again, after a crash, finds the first charge.
+The invariant: noise reaches a caller only after its cost is on disk, with the run that it is for; and no
+noise is drawn twice for one release. One transaction (log.py) looks up, checks, draws, fixes the run, keeps
+all of it and charges: there is no moment in which a charge exists without its run, or a run without its
+charge. A run is named by its caller: asking again, after a crash, finds the first charge.
 
-    accounts   made by their owner, with their limits; found by their folded names (privacy/release.py)
-    snapshots  with the first use of a snapshot's name, a digest of the table that it stands for
-    drawings   noise by release key; a forgotten drawing keeps its row and loses its noise
-    runs       one row a run, also for runs that cost nothing; `paid` where the account was charged
-    series     and what their runs found in the table: ledger_series.py
-
-An account pays once for each drawing, and again for a new drawing under the same key after `forget`. Whether
+An account pays once for each release, and again for a new drawing under the same key after `forget`. Whether
 noise is drawn, repeated, charged or refused by a limit is a function of names and agreed parameters alone,
 never of what is in a table [MATHS §4.5].
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import LedgerError, SnapshotError, UsageError
+from accord.errors import SnapshotError, StateError, UsageError
 from accord.exact import text
+from accord.naming import fold_name
 from accord.privacy import events
 from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
-from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
-from accord.protocols.parts.batches import Look
+from accord.privacy.release import Snapshot, release_key, snapshot_place
+from accord.protocols.parts.batches import Look, encode_look
+from accord.state.database import Database, Reading, Writing
 from accord.state.folder import require_run_name
-from accord.state.ledger_accounts import remove_account, require_account
-from accord.state.ledger_file import LedgerFile, decode_noise, encode_noise
-from accord.state.ledger_series import (
-    SeriesBook,
-    SeriesLook,
-    find_series,
-    forget_series,
-    keep_look,
-    require_series,
+from accord.state.ledger_accounts import require_account, require_unused
+from accord.state.ledger_series import SeriesLook, SeriesSoFar, find_series, require_series
+from accord.state.noise import decode_noise, encode_noise
+from accord.state.register import (
+    AccountRemoved,
+    AccountSet,
+    KnownRun,
+    Register,
+    RunCharged,
+    RunForgotten,
+    SnapshotNamed,
 )
 
 
@@ -88,50 +84,118 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A run in the ledger. `cost` is what the run was charged; `stored` whether its noise is still kept."""
+class RunParts:
+    """What a run keeps from now on."""
 
-    run: str
+    manifest: dict[str, Any] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+Fix = Callable[[Charge], RunParts]
+"""Fix a run with the noise that it is charged for; nothing of it is sent before this is on disk."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run in the ledger."""
+
     dataset: str
-    snapshot: str | None
-    partner: str
-    agreement: bytes
-    key: bytes | None = field(repr=False)
     drawing: int | None
-    event: Event
-    paid: bool
-    at: datetime
+    """Which release it was made with, by its number; None where it needs no noise."""
     stored: bool
-    series: str | None = None
+    """Whether its noise is still kept."""
+    series: str | None
+    kept: bool
+    """Whether the run itself is, or was forgotten."""
+    charged: RunCharged = field(repr=False)
+
+    @property
+    def run(self) -> str:
+        return self.charged.run
+
+    @property
+    def snapshot(self) -> str | None:
+        return self.charged.snapshot
+
+    @property
+    def partner(self) -> str:
+        return self.charged.partner
+
+    @property
+    def agreement(self) -> bytes:
+        return bytes.fromhex(self.charged.agreement)
+
+    @property
+    def key(self) -> bytes | None:
+        return None if self.charged.key is None else bytes.fromhex(self.charged.key)
+
+    @property
+    def event(self) -> Event:
+        return _event(self.charged.event)
+
+    @property
+    def paid(self) -> bool:
+        return self.charged.paid
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromisoformat(self.charged.at)
 
     @property
     def cost(self) -> Cost:
+        """What the run was charged."""
         return self.event.cost if self.paid else NO_COST
 
 
 class Ledger:
-    """The ledger in a file, made if it is missing. Every method is one transaction."""
+    """The ledger in a database. Every method is one transaction."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = LedgerFile(path)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def charge(self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
-        """Check the budget, draw or find the noise, charge, sync; then answer. Raises without any trace."""
+    def charge(
+        self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime, fix: Fix = lambda _: RunParts()
+    ) -> Charge:
+        """Check the budget, draw or find the noise, fix the run, keep it and charge, sync; then answer.
+        Raises without any trace, also if the run was charged before."""
         _check_ask(ask)
-        with self._file.writing() as db:
-            known = _find_run(db, ask.run)
-            return self._repeat(db, ask, known) if known else _charge(db, ask, draw, now)
+        with self._database.writing() as state:
+            known = state.register.runs.get(ask.run)
+            if known is not None and known.charged is not None:
+                raise self._unfit(f"the run '{ask.run}' was charged before")
+            return _charge(state, ask, draw, now, fix)
+
+    def recall(self, ask: Ask) -> Charge:
+        """The answer to a run that was charged before: the same noise, no new cost."""
+        _check_ask(ask)
+        with self._database.reading() as state:
+            known = state.register.runs.get(ask.run)
+            if known is None or known.charged is None:
+                raise self._unfit(f"the run '{ask.run}' was never charged")
+            entry = _entry(state.register, known, known.charged)
+            same = fold_name(entry.dataset) == fold_name(ask.dataset)
+            charged = (entry.partner, entry.agreement, entry.event, entry.key)
+            if not same or charged != (ask.partner, ask.agreement, ask.event, ask.key):
+                raise self._unfit(f"the run '{ask.run}' was charged for another release")
+            if known.release is None:
+                return Charge(np.zeros(0, dtype=np.int64), entry.cost, False)
+            if not entry.stored:
+                raise self._unfit(
+                    f"the noise of the run '{ask.run}' was forgotten", "Start a new run; it is charged again."
+                )
+            return Charge(_read_noise(state, known.release), entry.cost, False)
 
     def quote(self, ask: Ask) -> Cost:
         """What a new run with this release would be charged; raises if the budget does not allow it."""
         _check_ask(ask)
-        with self._file.reading() as db:
-            require_account(db, ask.dataset)
-            _require_same_table(db, ask)
+        with self._database.reading() as state:
+            register = state.register
+            require_account(register, ask.dataset)
+            _require_same_table(register, ask)
             if ask.series is not None:
-                require_series(db, ask.dataset, ask.series)
-            due = _find_noise(db, ask.key)[0] is None
-            _check_budget(db, ask.dataset, ask.event if due else AllPairs())
+                require_series(state, ask.dataset, ask.series)
+            due = register.release_of(_hex(ask.key)) is None
+            _check_budget(register, ask.dataset, ask.event if due else AllPairs())
             return ask.event.cost if due else NO_COST
 
     def declare(self, ask: Ask) -> None:
@@ -141,9 +205,9 @@ class Ledger:
         partner's eyes, and so tell that their tables differ.
         """
         _check_ask(ask)
-        with self._file.writing() as db:
-            require_account(db, ask.dataset)
-            _declare(db, ask)
+        with self._database.writing() as state:
+            require_account(state.register, ask.dataset)
+            _declare(state, ask)
 
     def set_budget(self, dataset: str, budget: Budget) -> None:
         """Make the account of a data set, or replace its limits."""
@@ -155,185 +219,169 @@ class Ledger:
         The old limits are read and the new ones written in one transaction.
         """
         check_name("data set", dataset)
-        with self._file.writing() as db:
-            query = "SELECT epsilon, delta, runs FROM accounts WHERE account = ?"
-            old = db.execute(query, (fold_name(dataset),)).fetchone()
+        with self._database.writing() as state:
+            old = state.register.accounts.get(fold_name(dataset))
             budget = change(None if old is None else _budget(old))
             cost = budget.cost
-            limits = (*((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
-            db.execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                "epsilon = excluded.epsilon, delta = excluded.delta, runs = excluded.runs",
-                (fold_name(dataset), dataset, *limits),
-            )
+            epsilon, delta = (text(cost.epsilon), text(cost.delta)) if cost else (None, None)
+            state.add(AccountSet(dataset if old is None else old.name, epsilon, delta, budget.runs))
             return budget
 
     def remove_account(self, dataset: str) -> str:
-        """Remove an account to which no run was ever charged, and give its name: it was made by mistake."""
-        with self._file.writing() as db:
-            return remove_account(db, dataset)
+        """Remove an account to which no run was ever charged, and give its name: it was made by mistake.
+
+        A snapshot that was declared and never linked stays bound to its table: who makes the account anew
+        does not come to another table under an old name.
+        """
+        with self._database.writing() as state:
+            name = require_unused(state.register, dataset)
+            state.add(AccountRemoved(name))
+            return name
 
     def budgets(self) -> dict[str, Budget]:
         """The limits of every data set, by the name that its owner gave it."""
-        with self._file.reading() as db:
-            rows = db.execute("SELECT name, epsilon, delta, runs FROM accounts ORDER BY account")
-            return {row[0]: _budget(row[1:]) for row in rows}
+        with self._database.reading() as state:
+            return {one.name: _budget(one) for _, one in sorted(state.register.accounts.items())}
 
     def find_account(self, dataset: str | None) -> str:
         """The account of that name in its owner's spelling; without a name the only one there is.
 
         Raises `AccountError` if there is none.
         """
-        with self._file.reading() as db:
-            return require_account(db, dataset)
+        with self._database.reading() as state:
+            return require_account(state.register, dataset)
 
-    def series(self, dataset: str, name: str) -> SeriesBook | None:
+    def series(self, dataset: str, name: str) -> SeriesSoFar | None:
         """What is known of a series, None if there is none of this name; raises if it cannot go on."""
-        with self._file.reading() as db:
-            return find_series(db, dataset, name)
+        with self._database.reading() as state:
+            return find_series(state, dataset, name)
 
     def runs(self) -> tuple[Entry, ...]:
-        """All rows, oldest first."""
-        with self._file.reading() as db:
-            return tuple(_decode_entry(row) for row in db.execute(f"{_SELECT_RUNS} ORDER BY number"))
+        """All runs, oldest first."""
+        with self._database.reading() as state:
+            return tuple(_entry(state.register, run, charged) for run, charged in state.register.charged())
 
     def forget(self, run: str) -> tuple[str, ...]:
-        """Remove the noise stored for a run, never its row; the other runs that relied on the same noise."""
-        with self._file.writing() as db:
-            known = _find_run(db, require_run_name(run))
+        """Remove all that was stored for a run, never what it spent; the other runs that relied on the same
+        noise."""
+        with self._database.writing() as state:
+            known = state.register.runs.get(require_run_name(run))
             if known is None:
                 raise UsageError(problem=f"The ledger knows no run '{run}'. `accord ledger` lists them.")
-            db.execute("UPDATE drawings SET noise = NULL WHERE drawing = ?", (known.drawing,))
-            forget_series(db, run)
-            others = db.execute(
-                "SELECT run FROM runs WHERE drawing = ? AND run <> ? ORDER BY number", (known.drawing, run)
-            )
-            return tuple(row[0] for row in others)
+            if known.kept:
+                state.add(RunForgotten(run))
+            others = state.register.runs.values()
+            shared = (one for one in others if one.release == known.release is not None)
+            return tuple(one.name for one in shared if one is not known)
 
-    def _repeat(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
-        """The answer to a run that was charged before: the same noise, no new row, no new cost."""
-        accounts = fold_name(known.dataset) == fold_name(ask.dataset)
-        charged = (known.partner, known.agreement, known.event, known.key)
-        if not accounts or charged != (ask.partner, ask.agreement, ask.event, ask.key):
-            raise LedgerError(
-                path=self._file.path,
-                reason=f"the run '{ask.run}' was charged for another release",
-                mend="Start a new run.",
-            )
-        if known.drawing is None:
-            return Charge(np.zeros(0, dtype=np.int64), known.cost, False)
-        stored = db.execute("SELECT noise FROM drawings WHERE drawing = ?", (known.drawing,)).fetchone()[0]
-        if stored is None:
-            reason = f"the noise of the run '{ask.run}' was forgotten"
-            raise LedgerError(
-                path=self._file.path, reason=reason, mend="Start a new run; it is charged again."
-            )
-        return Charge(_decode_noise(stored), known.cost, False)
+    def _unfit(self, reason: str, mend: str = "Start a new run.") -> StateError:
+        return StateError(path=self._database.path, reason=reason, mend=mend)
 
 
-_SELECT_RUNS = (
-    "SELECT run, accounts.name, snapshot, partner, agreement, runs.key, runs.drawing, event, paid, at, "
-    "noise IS NOT NULL, series.name FROM runs JOIN accounts USING (account) "
-    "LEFT JOIN drawings USING (drawing) LEFT JOIN looks USING (run) LEFT JOIN series USING (series)"
-)
-
-
-def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
-    require_account(db, ask.dataset)
-    _declare(db, ask)
+def _charge(
+    state: Writing, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime, fix: Fix
+) -> Charge:
+    register, key = state.register, _hex(ask.key)
+    require_account(register, ask.dataset)
+    _declare(state, ask)
     if ask.series is not None:
-        require_series(db, ask.dataset, ask.series)
-    drawing, stored = _find_noise(db, ask.key)
-    due = drawing is None
-    _check_budget(db, ask.dataset, ask.event if due else AllPairs())
-    noise = np.zeros(0, dtype=np.int64)
-    look = None if ask.series is None else keep_look(db, ask.dataset, ask.run, ask.series)
-    if stored is not None:
-        noise = _decode_noise(stored)
-    elif ask.key is not None:
+        require_series(state, ask.dataset, ask.series)
+    release = register.release_of(key)
+    due = release is None
+    _check_budget(register, ask.dataset, ask.event if due else AllPairs())
+    noise, look = np.zeros(0, dtype=np.int64), None
+    if ask.series is not None:
         # What is drawn for a series is kept with its looks.
-        noise = draw() if look is None else noise
-        row = (ask.key, encode_noise(noise))
-        drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
-    db.execute(
-        "INSERT INTO runs (run, account, snapshot, partner, agreement, key, drawing, event, paid, at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(ask.run, fold_name(ask.dataset), ask.snapshot.name if ask.snapshot else None, ask.partner),
-            *(ask.agreement, ask.key, drawing, events.encode(ask.event), int(due)),
-            now.astimezone(UTC).isoformat(timespec="seconds"),
-        ),
+        look = ask.series.make()
+    elif release is not None:
+        noise = _read_noise(state, release)
+    elif key is not None:
+        noise = draw()
+    fresh = due and key is not None
+    charge = Charge(noise, ask.event.cost if due else NO_COST, fresh, look)
+    parts = fix(charge)
+    state.add(
+        RunCharged(
+            run=ask.run,
+            account=fold_name(ask.dataset),
+            partner=ask.partner,
+            agreement=ask.agreement.hex(),
+            event=events.encode(ask.event).decode(),
+            at=now.astimezone(UTC).isoformat(timespec="seconds"),
+            paid=due,
+            key=key,
+            noise=state.keep(encode_noise(noise)) if fresh and look is None else None,
+            snapshot=ask.snapshot.name if ask.snapshot else None,
+            series=ask.series.name if ask.series else None,
+            look=None if look is None else state.keep(encode_look(look)),
+            manifest=parts.manifest,
+            contents={name: state.keep(content) for name, content in parts.contents.items()},
+        )
     )
-    return Charge(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None, look)
+    return charge
 
 
-def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, bytes | None]:
-    query = "SELECT drawing, noise FROM drawings WHERE key = ? AND noise IS NOT NULL"
-    found: tuple[int, bytes] | None = db.execute(query, (key,)).fetchone()
-    return found or (None, None)
+def _read_noise(state: Reading, release: int) -> NDArray[np.int64]:
+    """The noise of a release that is stored; that of a series is with its looks."""
+    stored = state.register.releases[release].noise
+    if stored is None:
+        return np.zeros(0, dtype=np.int64)
+    return decode_noise(state.content(stored, "the noise of a release"))
 
 
-def _decode_noise(stored: bytes) -> NDArray[np.int64]:
-    try:
-        return decode_noise(stored)
-    except ValueError as error:
-        raise sqlite3.DatabaseError(str(error)) from None
-
-
-def _require_same_table(db: sqlite3.Connection, ask: Ask) -> None:
+def _require_same_table(register: Register, ask: Ask) -> None:
     """Raise if the snapshot's name stands for another table."""
     if ask.snapshot is None:
         return
-    query = "SELECT content FROM snapshots WHERE place = ?"
-    known = db.execute(query, (_place(ask, ask.snapshot),)).fetchone()
-    if known is not None and known[0] != ask.snapshot.content:
+    known = register.snapshots.get(_place(ask, ask.snapshot))
+    if known is not None and known != ask.snapshot.content.hex():
         raise SnapshotError(snapshot=ask.snapshot.name, dataset=ask.dataset)
 
 
-def _declare(db: sqlite3.Connection, ask: Ask) -> None:
+def _declare(state: Writing, ask: Ask) -> None:
     """Keep what the snapshot's name stands for, unless it stands for another table."""
-    _require_same_table(db, ask)
-    if ask.snapshot is not None:
-        kept = (_place(ask, ask.snapshot), ask.snapshot.content)
-        db.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?)", kept)
+    _require_same_table(state.register, ask)
+    if ask.snapshot is not None and _place(ask, ask.snapshot) not in state.register.snapshots:
+        state.add(SnapshotNamed(_place(ask, ask.snapshot), ask.snapshot.content.hex()))
 
 
-def _place(ask: Ask, snapshot: Snapshot) -> bytes:
-    return snapshot_place(ask.dataset, snapshot.name, ask.place)
+def _place(ask: Ask, snapshot: Snapshot) -> str:
+    return snapshot_place(ask.dataset, snapshot.name, ask.place).hex()
 
 
-def _check_budget(db: sqlite3.Connection, dataset: str, asked: Event) -> None:
-    account = (fold_name(dataset),)
-    limits = db.execute("SELECT epsilon, delta, runs FROM accounts WHERE account = ?", account).fetchone()
-    rows = db.execute("SELECT event, paid FROM runs WHERE account = ?", account).fetchall()
-    past = [events.decode(event) for event, paid in rows if paid]
-    check(dataset, _budget(limits), past, len(rows), asked)
+def _check_budget(register: Register, dataset: str, asked: Event) -> None:
+    account = fold_name(dataset)
+    runs = [charged for _, charged in register.charged(account)]
+    past = [_event(run.event) for run in runs if run.paid]
+    check(dataset, _budget(register.accounts[account]), past, len(runs), asked)
 
 
-def _find_run(db: sqlite3.Connection, run: str) -> Entry | None:
-    row = db.execute(f"{_SELECT_RUNS} WHERE run = ?", (run,)).fetchone()
-    return _decode_entry(row) if row else None
-
-
-def _decode_entry(row: tuple[object, ...]) -> Entry:
-    run, dataset, snapshot, partner, agreement, key, drawing, event, paid, at, stored, series = row
-    assert isinstance(agreement, bytes)
-    assert isinstance(event, bytes)
-    assert key is None or isinstance(key, bytes)
-    assert snapshot is None or isinstance(snapshot, str)
-    assert drawing is None or isinstance(drawing, int)
-    assert series is None or isinstance(series, str)
+def _entry(register: Register, run: KnownRun, charged: RunCharged) -> Entry:
+    series = charged.series and register.series[charged.account, fold_name(charged.series)].name
     return Entry(
-        *(str(run), str(dataset), snapshot, str(partner), agreement, key, drawing),
-        *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored), series),
+        dataset=register.accounts[charged.account].name,
+        drawing=None if run.release is None else run.release + 1,
+        stored=run.release is not None and register.releases[run.release].stored,
+        series=series,
+        kept=run.kept,
+        charged=charged,
     )
 
 
-def _budget(row: tuple[str | None, str | None, int | None]) -> Budget:
-    epsilon, delta, runs = row
-    if epsilon is None or delta is None:
-        return Budget(None, runs)
-    return Budget(Cost(exact(epsilon, "ε"), exact(delta, "δ")), runs)
+@cache
+def _event(encoded: str) -> Event:
+    """Made once: most runs of an account are for the same."""
+    return events.decode(encoded.encode())
+
+
+def _hex(key: bytes | None) -> str | None:
+    return None if key is None else key.hex()
+
+
+def _budget(limits: AccountSet) -> Budget:
+    if limits.epsilon is None or limits.delta is None:
+        return Budget(None, limits.runs)
+    return Budget(Cost(exact(limits.epsilon, "ε"), exact(limits.delta, "δ")), limits.runs)
 
 
 def _check_ask(ask: Ask) -> None:

@@ -6,16 +6,16 @@ Neither the agreement nor a typing error may open an account, since a fresh one 
 from __future__ import annotations
 
 import shlex
-import sqlite3
 
 from accord.errors import AccountError
-from accord.privacy.release import fold_name
+from accord.naming import fold_name
+from accord.state.register import Register
 from accord.wording import nearest
 
 
-def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
+def require_account(register: Register, dataset: str | None) -> str:
     """The account in its owner's spelling; without a name the only one there is. Raises `AccountError`."""
-    names = _names(db)
+    names = _names(register)
     if dataset is not None:
         return names[_find(names, dataset)]
     if len(names) != 1:
@@ -23,28 +23,21 @@ def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
     return next(iter(names.values()))
 
 
-def remove_account(db: sqlite3.Connection, dataset: str) -> str:
-    """Remove an account that no run was ever charged to, and give its name; raises `AccountError` otherwise.
-
-    A snapshot that was declared and never linked stays bound to its table: who makes the account anew does
-    not come to another table under an old name.
-    """
-    names = _names(db)
+def require_unused(register: Register, dataset: str) -> str:
+    """The account in its owner's spelling; raises `AccountError` if a run was ever charged to it."""
+    names = _names(register)
     account = _find(names, dataset, making=False)
-    name = names[account]
-    (runs,) = db.execute("SELECT COUNT(*) FROM runs WHERE account = ?", (account,)).fetchone()
-    if runs:
+    if runs := sum(1 for _ in register.charged(account)):
         raise AccountError(
-            problem=f"The account '{name}' has {runs:,} {'run' if runs == 1 else 'runs'}, and what a partner "
-            "was shown cannot be taken back: it stays."
+            problem=f"The account '{names[account]}' has {runs:,} {'run' if runs == 1 else 'runs'}, and what "
+            "a partner was shown cannot be taken back: it stays."
         )
-    db.execute("DELETE FROM accounts WHERE account = ?", (account,))
-    return name
+    return names[account]
 
 
-def _names(db: sqlite3.Connection) -> dict[str, str]:
+def _names(register: Register) -> dict[str, str]:
     """The names that owners gave their accounts, by folded name."""
-    return dict(db.execute("SELECT account, name FROM accounts ORDER BY account").fetchall())
+    return {account: found.name for account, found in sorted(register.accounts.items())}
 
 
 def _find(names: dict[str, str], dataset: str, making: bool = True) -> str:

@@ -1,196 +1,96 @@
-"""What one run keeps on disk, so that it can go on after a cut: 0600, in a folder of its own.
+"""What one run keeps, so that it can go on after a cut, be shown, and be replayed.
 
-    run.json    what the run is: agreement, partner, side, data set, sizes, files; and whether it is done
-    slots       the slots with their salts, fixed for the run (their order is as secret as the noise)
-    journal     the answers of the steps that are done, each synced before anything that follows is sent
-    lock        held by the process that works on the run
-    receipt     the receipt, once both sides have signed it
-    key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
-                key, and whichever receipt is there finds its own
-    counts      of a run of a series: the partner's noisy counts of the batches that it had shown before
-    before      of a run of a series: what both had disclosed to each other before
-    pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
-    seed, noise, pledges, record    of an accountable run: stored.py
-    looks       of an accountable run of a series, in place of the noise: accountable/pledge.py
+In the database (database.py), as one entry with its charge and then as changes to it: the manifest, which is
+what the run is and how far; and its contents, by name:
 
-Every file has a version; the journal's is in `journal.py`. Whoever changes anything here holds the lock.
+    agreement     as TOML
+    slots         the slots with their salts, fixed for the run (their order is as secret as the noise)
+    receipt       once both sides have signed it
+    key-DIGEST    the key of the digest of the output that a receipt names; a run that is done again has
+                  another key, and whichever receipt is there finds its own
+    counts        of a run of a series: the partner's noisy counts of the batches that it had shown before
+    before        of a run of a series: what both had disclosed to each other before
+    pairs, shown  of one that is done: the pairs that it found, and what both have disclosed by then
+    seed, noise, pledges, card-A, card-B, opening-N, certificates-N   of an accountable run: stored.py
+    looks         of an accountable run of a series, in place of the noise: accountable/pledge.py
 
-A run whose partner gave three wrong answers is closed. A wrong answer is never kept, so the run could go on
-for ever; but that it was refused, and when, tells the partner something each time.
+In its folder, 0700, what grows while the run is under way, and is checked by itself:
+
+    journal       the answers of the steps that are done, each synced before anything that follows is sent
+    record/       the transcripts of an accountable run: stored.py
+    lock          held by the process that works on the run
+    receipt       a copy, to be handed on; nothing here reads it
+
+Whoever changes anything here holds the lock. A run whose partner gave three wrong answers is closed. A wrong
+answer is never kept, so the run could go on for ever; but that it was refused, and when, tells the partner
+something each time.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
-from accord.privacy.release import fold_name
+from accord.naming import fold_name
 from accord.protocols.base import Task
 from accord.protocols.parts.batches import Look, decode_looks
-from accord.protocols.parts.phases import Lap, Phases
+from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.shown import Shown, decode_shown, encode_shown
 from accord.protocols.parts.slots import Ints, Slots, read_counts
-from accord.protocols.parts.standing import BatchMeeting
-from accord.protocols.series import MOST_BATCHES
 from accord.side import Side
 from accord.spill import Scratch
-from accord.state.folder import State, write_private
+from accord.state.database import Reading
+from accord.state.files import write_private
+from accord.state.folder import State, require_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
-from accord.table.address import find_address
-from accord.table.layout import Layout
+from accord.state.ledger import RunParts
+from accord.state.manifest import Manifest, decode_manifest, encode_manifest
+from accord.state.register import KnownRun, RunBegun, RunChanged, RunDone, RunForgotten
 from accord.table.pairs import PairTable
-from accord.table.sinks.targets import Target, as_target_or_none
-from accord.table.sources.opening import Place
 
 T = TypeVar("T")
 
-_VERSION = 1
 _SLOTS = b"accord slots 1\n"
-_MOST_WRONG = 3
+_OLDER = (
+    "Restore the latest one: what was spent since would be spent again. If there is none, count by hand what "
+    "the runs cost that it does not know, and move their folders away."
+)
 
 
-@dataclass(frozen=True)
-class StoredRequest:
-    """What a run was asked for besides agreement, partner, account and series, in words that mean the same in
-    any folder: what `resume` takes where nothing is named anew."""
+class StoredRun:
+    """A run that is kept."""
 
-    data: str
-    """Where the table is; empty if Python had it."""
-    layout: str
-    """How it is laid out, as JSON."""
-    out: str
-    raw: bool
-    snapshot: str | None
-    listen: str
-    connect: str
-    workers: int | str | None
-    """Without the owner's word for a cluster, which is for one time."""
-    unchanged_only: bool = False
-    """Of a run of a series, with the next two: what its owner said of the table."""
-    mostly_new: bool = False
-    let_wait: bool = False
-
-    def source(self, run: str) -> Place:
-        """Where the data was."""
-        if not self.data:
-            raise UsageError(problem=f"The run {run} was not given a file. Name the data with `data=`.")
-        return find_address(self.data) or Path(self.data)
+    def __init__(
+        self, state: State, manifest: Manifest, contents: Mapping[str, str], charged: bool = False
+    ) -> None:
+        self._state, self.manifest, self._contents = state, manifest, dict(contents)
+        self.charged = charged
+        """Or only begun: nothing of it was sent but the size of the table, and it has no slots."""
 
     @property
-    def target(self) -> Target | None:
-        """Where the pairs were to go."""
-        # A file has its path from the root on, whatever stands in it.
-        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
-
-    def read_layout(self) -> Layout:
-        return Layout.from_json(self.layout)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a run is, and how far it is."""
-
-    run: str
-    partner: str
-    side: str
-    dataset: str
-    agreement: str
-    """The agreement as TOML."""
-    records: int
-    partner_records: int
-    table: str
-    """The digest of the own table, in hex."""
-    began: str
-    request: StoredRequest
-    done: bool = False
-    resumes: int = 0
-    """How often the two sides met again to go on."""
-    replaces: str = ""
-    """The output that the run may replace: what it has written, or what its owner said so of."""
-    wrong: int = 0
-    """How many answers of the partner did not fit the protocol."""
-    ended: Literal["", "most_matches"] = ""
-    """Why the run would end again where it has ended: it passed a bound of the agreement, on either side."""
-    matches: int | None = None
-    """The pairs of the output, once there is a receipt."""
-    matches_found: int | None = None
-    """The pairs that were found, where only the best one-to-one set of them is kept."""
-    phases: dict[str, float] | None = None
-    """Seconds by phase, since the two sides met last; once the run is done."""
-    bytes: int | None = None
-    """Sent and received, likewise."""
-    traffic: dict[str, int] | None = None
-    """Of these, by phase; what is left is the greeting, the output's digest and the receipt."""
-    series: str = ""
-    """What the series is called, if it is a run of one; then also:"""
-    series_run: int = 0
-    """The number of the run with this partner, from 1 on."""
-    look: int = 0
-    """How many looks at the table the ledger had with this run."""
-    seen: tuple[int, int] = (0, 0)
-    """Batches of A and of B that had met before."""
-    total: tuple[int, int] = (1, 1)
-    """Batches of A and of B in this run."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether the run has refused so much that it does not go on."""
-        return self.wrong >= _MOST_WRONG
-
-    @property
-    def state(self) -> Literal["done", "closed", "most_matches", "waits"]:
-        """How far it is; only a run that waits has something to go on to."""
-        return "done" if self.done else "closed" if self.closed else self.ended or "waits"
-
-    def is_of(self, series: str, dataset: str) -> bool:
-        """Whether it is a run of this series of this account."""
-        named = fold_name(self.series), fold_name(self.dataset)
-        return bool(self.series) and named == (fold_name(series), fold_name(dataset))
-
-    @property
-    def meeting(self) -> BatchMeeting:
-        """Which batches met in it."""
-        return BatchMeeting(self.seen, self.total)
-
-
-class RunFolder:
-    """What a run keeps, in its folder."""
-
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.path = folder
-        self.manifest = manifest
+    def path(self) -> Path:
+        """Its folder."""
+        return self._state.run(self.manifest.run)
 
     @property
     def receipt(self) -> Path:
+        """The copy of the receipt that is there to be handed on."""
         return self.path / "receipt"
 
     @property
     def scratch(self) -> Scratch:
         """For what is too much for memory: beside the journal, which has the room and the owner for it."""
         return Scratch(self.path, f"Make room there; then continue with `accord resume {self.manifest.run}`.")
-
-    def keep_phases(self, phases: Phases, octets: int) -> None:
-        """What the phases took, and how many bytes went in all. *Requires*: the run is locked."""
-        laps: dict[str, Lap] = vars(phases)
-        self.change(
-            phases={name: lap.seconds for name, lap in laps.items()},
-            traffic={name: lap.bytes for name, lap in laps.items()},
-            bytes=octets,
-        )
 
     def open_journal(self) -> FileJournal:
         """The journal, to go on with. *Requires*: the run is locked."""
@@ -218,9 +118,31 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
 
+    def names(self) -> tuple[str, ...]:
+        """Of its contents."""
+        return tuple(self._contents)
+
     def read(self, name: str) -> bytes:
-        """What one of its files holds."""
-        return self._decoded(name, bytes)
+        """One of its contents; raises `DamagedError` unless it is there as it was kept."""
+        run = self.manifest.run
+        if name not in self._contents:
+            raise StateError(path=self.path, reason=f"the run {run} has no {name}", mend=BROKEN)
+        with self._state.database.reading() as state:
+            return state.content(self._contents[name], f"the {name} of the run {run}")
+
+    def keep(self, contents: Mapping[str, bytes], **changes: object) -> None:
+        """Keep contents, and change what is known of the run with them."""
+        manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
+        with self._state.database.writing() as state:
+            named = {name: state.keep(content) for name, content in contents.items()}
+            told, kind = encode_manifest(manifest), RunDone if changes.get("done") else RunChanged
+            state.add(kind(manifest.run, {name: told[name] for name in changes}, named))
+        self.manifest = manifest
+        self._contents |= named
+
+    def change(self, **changes: object) -> None:
+        """Change what is known of the run."""
+        self.keep({}, **changes)
 
     def counts_before(self, bins: int) -> Ints:
         """The partner's counts that a run of a series began with, in so many bins a batch."""
@@ -243,24 +165,27 @@ class RunFolder:
         return self._decoded("slots", decode_slots)
 
     def _decoded(self, name: str, decode: Callable[[bytes], T]) -> T:
-        path = self.path / name
+        content = self.read(name)
         try:
-            return decode(path.read_bytes())
-        except (OSError, ValueError):
-            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+            return decode(content)
+        except ValueError:
+            what = f"the {name} of the run {self.manifest.run} cannot be read"
+            raise StateError(path=self._state.database.path, reason=what, mend=BROKEN) from None
 
-    def change(self, **changes: object) -> None:
-        """Change what is known of the run."""
-        self.manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
-        _write_manifest(self.path, self.manifest)
-
-    def keep_receipt(
-        self, content: bytes, key: bytes, digest: str, matches: int, matches_found: int | None
-    ) -> None:
-        """Keep the receipt and the key of its digest of the output, and the run as done."""
-        write_private(self.path / f"key-{digest}", key)
+    def keep_receipt(self, content: bytes, outcome: Outcome, octets: int) -> None:
+        """Keep the receipt, the key of its digest of the output, what the phases took, how many bytes went in
+        all, and that the run is done."""
+        digest, laps = outcome.digest, vars(outcome.phases)
+        self.keep(
+            {f"key-{digest.value.hex()}": digest.key, "receipt": content},
+            done=True,
+            matches=len(outcome.pairs),
+            matches_found=outcome.matches_found,
+            phases={name: lap.seconds for name, lap in laps.items()},
+            traffic={name: lap.bytes for name, lap in laps.items()},
+            bytes=octets,
+        )
         write_private(self.receipt, content)
-        self.change(done=True, matches=matches, matches_found=matches_found)
 
     def shown(self, name: Literal["before", "shown"], task: Task, side: Side) -> Shown:
         """What both sides of a series had disclosed before the run, or after it."""
@@ -278,16 +203,26 @@ class RunFolder:
     def keep_series(self, found: PairTable, shown: Shown) -> None:
         """Keep the pairs of a run of a series, from which all pairs of the series are put together, and what
         both have disclosed by now, with which the next run begins."""
-        write_private(self.path / "shown", encode_shown(shown))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, found.schema) as file:
             for batch in found.to_batches():
                 file.write_batch(batch)
-        write_private(self.path / "pairs", sink.getvalue().to_pybytes())
+        self.keep({"shown": encode_shown(shown), "pairs": sink.getvalue().to_pybytes()})
 
     def pairs(self) -> pa.Table:
         """The pairs of a run of a series that is done."""
         return self._decoded("pairs", lambda content: pa.ipc.open_file(pa.BufferReader(content)).read_all())
+
+    def output_key(self, digest: str) -> bytes:
+        """The key under which a receipt of this run has this digest of its output."""
+        return self.read(f"key-{digest}")
+
+    def abandon(self) -> None:
+        """Remove a run that was begun, and that the partner has no part in. *Requires*: it is not charged."""
+        assert not self.charged
+        with self._state.database.writing() as state:
+            state.add(RunForgotten(self.manifest.run))
+        self._state.remove_run(self.manifest.run)
 
     def refuse(self, problem: str) -> None:
         """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""
@@ -305,6 +240,7 @@ class RunFolder:
     def lock(self) -> Iterator[None]:
         """Hold the run, so that no other process works on it, and clear away what a killed one left."""
         with hold(self.path):
+            require_private(self.path)
             for left in self.path.glob(".*"):
                 # A folder is none of ours: some file systems and tools put theirs everywhere.
                 if left.is_symlink() or not left.is_dir():
@@ -331,51 +267,116 @@ def hold(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def create_run(
-    state: State, manifest: Manifest, slots: Slots, files: Mapping[str, bytes] | None = None
-) -> RunFolder:
-    """A new run on disk, with what else it keeps from its beginning on."""
-    if state.run(manifest.run).exists():
-        raise StateError(
-            path=state.run(manifest.run), reason="there is a run of this name already", mend="Run again."
-        )
-    folder = state.create_run(manifest.run)
-    write_private(folder / "slots", encode_slots(slots))
-    write_private(folder / "journal", TAG)
-    for name, content in (files or {}).items():
-        write_private(folder / name, content)
-    # Last: a run is there once its manifest is.
-    _write_manifest(folder, manifest)
-    return RunFolder(folder, manifest)
+def begin_run(state: State, manifest: Manifest, contents: Mapping[str, bytes]) -> StoredRun:
+    """A new run, before the partner is told of it, with what it keeps from its beginning on. A folder that is
+    there though no run was begun has an empty journal, and is taken away before the next."""
+    with state.database.writing() as opened:
+        if manifest.run in opened.register.runs:
+            reason, mend = "there is a run of this name already", "Run again."
+            raise StateError(path=state.run(manifest.run), reason=reason, mend=mend)
+        write_private(state.create_run(manifest.run) / "journal", TAG)
+        kept = {"agreement": manifest.agreement.encode(), **contents}
+        named = {name: opened.keep(content) for name, content in kept.items()}
+        opened.add(RunBegun(manifest.run, encode_manifest(manifest), named))
+    return StoredRun(state, manifest, named)
 
 
-def open_run(state: State, run: str) -> RunFolder:
-    """A run that is on disk."""
-    folder = state.run(run)
-    path = folder / "run.json"
-    try:
-        return RunFolder(folder, decode_manifest(path.read_bytes()))
-    except FileNotFoundError:
-        raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.") from None
-    except (OSError, ValueError):
-        raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+def fix_run(partner_records: int, slots: Slots, contents: Mapping[str, bytes]) -> RunParts:
+    """What a run keeps besides from its charge on."""
+    return RunParts({"partner_records": partner_records}, {"slots": encode_slots(slots), **contents})
 
 
-def list_runs(state: State) -> tuple[list[RunFolder], list[str]]:
-    """All runs on disk, the latest first; and the names of those that cannot be read."""
-    found, broken = [], []
-    for path in sorted((state.folder / "runs").glob("*/run.json")):
-        try:
-            found.append(open_run(state, path.parent.name))
-        except (StateError, UsageError):
-            broken.append(path.parent.name)
+def remove_leftovers(state: State) -> list[str]:
+    """Remove the folders of runs that were never begun, or that were forgotten, where a process was killed in
+    between; their names. Raises at one that the database does not know though steps of it are there: it is
+    an older copy, which has forgotten what was spent since, and would draw its noise again."""
+    removed = []
+    with state.database.writing() as opened:
+        known = opened.register.runs
+        for folder in sorted(path for path in (state.folder / "runs").glob("[!.]*") if path.is_dir()):
+            run = known.get(folder.name)
+            if run is None and not _is_empty(folder):
+                reason = f"it does not know the run {folder.name}, whose folder is here: it is an older copy"
+                raise StateError(path=state.database.path, reason=reason, mend=_OLDER)
+            if run is None or not run.kept:
+                state.remove_run(folder.name)
+                removed.append(folder.name)
+    return removed
+
+
+def _is_empty(folder: Path) -> bool:
+    files = [path for path in folder.rglob("*") if path.name != "lock"]
+    return all(path.name == "journal" and path.read_bytes() == TAG for path in files)
+
+
+def open_run(state: State, run: str) -> StoredRun:
+    """A run that is kept."""
+    with state.database.reading() as read:
+        known = read.register.runs.get(run)
+        if known is None or not (known.kept and known.begun):
+            raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.")
+        return _open(state, read, known, {})
+
+
+def list_runs(
+    state: State, wanted: Callable[[KnownRun], bool] = lambda run: True
+) -> tuple[list[StoredRun], list[str]]:
+    """All runs that are kept and `wanted`, the latest first; and the names of those that cannot be read."""
+    found, broken, agreements = list[StoredRun](), list[str](), dict[str, str]()
+    with state.database.reading() as read:
+        for known in read.register.runs.values():
+            try:
+                if known.kept and known.begun and wanted(known):
+                    found.append(_open(state, read, known, agreements))
+            except (KeyError, ValueError, StateError):
+                broken.append(known.name)
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
+
+
+def _open(state: State, read: Reading, known: KnownRun, agreements: dict[str, str]) -> StoredRun:
+    name = known.name
+    try:
+        digest = known.contents["agreement"]
+        if digest not in agreements:
+            agreements[digest] = read.content(digest, f"the agreement of the run {name}").decode()
+        manifest = decode_manifest({**known.manifest, "agreement": agreements[digest]})
+        if manifest.run != name:
+            raise ValueError("not this run")
+    except (KeyError, ValueError):
+        reason = f"what is kept of the run {name} cannot be read"
+        raise StateError(path=state.database.path, reason=reason, mend=BROKEN) from None
+    return StoredRun(state, manifest, known.contents, known.charged is not None)
+
+
+def is_named(run: KnownRun, series: str, dataset: str) -> bool:
+    """Whether it is a run of this series of this account."""
+    if run.charged is not None:
+        name, account = run.charged.series or "", run.charged.account
+    else:
+        name, account = run.manifest["series"], run.manifest["dataset"]
+    wanted = fold_name(series), fold_name(dataset)
+    return bool(name) and (fold_name(name), fold_name(account)) == wanted
 
 
 def find_waiting(state: State) -> list[Manifest]:
     """The runs that can go on, the latest first."""
-    found = [run.manifest for run in list_runs(state)[0]]
-    return [run for run in found if run.state == "waits" and not is_overtaken(run, found)]
+    # Most runs are done, and only those of a series say anything of others.
+    waiting = _require_readable(state, lambda run: not run.done)
+    if any(run.series for run in waiting):
+        waiting += _require_readable(state, _is_done_in_series)
+    return [run for run in waiting if run.state == "waits" and not is_overtaken(run, waiting)]
+
+
+def _require_readable(state: State, wanted: Callable[[KnownRun], bool]) -> list[Manifest]:
+    """The manifests of runs that are wanted; raises what is wrong with the first that cannot be read."""
+    found, broken = list_runs(state, wanted)
+    for name in broken:
+        open_run(state, name)
+    return [run.manifest for run in found]
+
+
+def _is_done_in_series(run: KnownRun) -> bool:
+    return run.done and run.charged is not None and run.charged.series is not None
 
 
 def is_overtaken(run: Manifest, runs: list[Manifest]) -> bool:
@@ -393,6 +394,13 @@ def is_overtaken(run: Manifest, runs: list[Manifest]) -> bool:
     )
 
 
+def find_last_done(state: State) -> Manifest | None:
+    """The run that was charged last of those that are done, if any is."""
+    with state.database.reading() as read:
+        names = [run.name for run in read.register.runs.values() if run.done and run.kept]
+    return open_run(state, names[-1]).manifest if names else None
+
+
 def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ...]:
     """The runs with this partner under this agreement that can go on, the latest first."""
     return tuple(
@@ -400,66 +408,18 @@ def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ..
     )
 
 
-def read_output_key(state: State, run: str, digest: str) -> bytes:
-    """The key under which a receipt of this run has this digest of its output."""
-    path = state.run(run) / f"key-{digest}"
-    try:
-        return path.read_bytes()
-    except OSError:
-        raise StateError(
-            path=path, reason="the key of the output is missing", mend="It is kept with the run."
-        ) from None
-
-
-def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_private(folder / "run.json", encode_manifest(manifest))
-
-
-def encode_manifest(manifest: Manifest) -> bytes:
-    """The manifest as JSON, with a version."""
-    return json.dumps({"version": _VERSION, **asdict(manifest)}, indent=1).encode()
-
-
-@cache
-def _as_manifest() -> TypeAdapter[Manifest]:
-    """Made once: every run that is kept is read before another begins."""
-    return TypeAdapter(Manifest)
-
-
-def decode_manifest(content: bytes) -> Manifest:
-    """The manifest in these bytes; raises ValueError unless `encode_manifest` could have written them."""
-    try:
-        found = json.loads(content)
-        if not isinstance(found, dict) or found.pop("version", None) != _VERSION:
-            raise ValueError("not a manifest of this version")
-        manifest = _as_manifest().validate_json(json.dumps(found), strict=True)
-        manifest.request.read_layout()
-    except (ValidationError, RecursionError):
-        raise ValueError("not a manifest") from None
-    sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look
-    possible = all(0 <= size < 1 << 63 for size in sizes)
-    possible &= all(0 <= batches <= MOST_BATCHES for batches in (*manifest.seen, *manifest.total))
-    known = asdict(manifest)
-    odd = set(found) - set(known) or set(found["request"]) - set(known["request"])
-    if odd or manifest.side not in ("A", "B") or not possible:
-        raise ValueError("not a manifest")
-    return manifest
-
-
 def encode_slots(slots: Slots) -> bytes:
-    """The slots as bytes, with a checksum in front."""
+    """The slots as bytes."""
     lengths = struct.pack("<QQ", len(slots.counts), len(slots.record))
     body = lengths + slots.counts.astype("<i8").tobytes() + slots.record.astype("<i8").tobytes()
-    body += slots.salt + slots.table
-    return _SLOTS + hashlib.sha256(body).digest() + body
+    return _SLOTS + body + slots.salt + slots.table
 
 
 def decode_slots(content: bytes) -> Slots:
     """The slots in these bytes; raises ValueError unless `encode_slots` wrote them."""
-    start = len(_SLOTS) + 32
-    body = content[start:]
-    if content[:start] != _SLOTS + hashlib.sha256(body).digest():
-        raise ValueError("not slots, or damaged")
+    body = content[len(_SLOTS) :]
+    if not content.startswith(_SLOTS):
+        raise ValueError("not slots")
     bins, count = (int.from_bytes(body[at : at + 8], "little") for at in (0, 8))
     if len(body) != 16 + 8 * (bins + count) + 96:
         raise ValueError("not slots")

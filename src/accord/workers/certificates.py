@@ -43,7 +43,7 @@ def decode_certificate(content: bytes) -> WorkerCertificate:
     length = int.from_bytes(content[:2], "little")
     card, rest = content[2 : 2 + length], content[2 + length : 2 + MOST_CARD]
     try:
-        if length > MOST_CARD or any(rest):
+        if len(content) != CERTIFICATE or length > MOST_CARD or any(rest):
             raise ValueError("not a certificate")
         card_from_der(card, Path("a certificate"))
     except (ValueError, TrustError):
@@ -54,5 +54,9 @@ def decode_certificate(content: bytes) -> WorkerCertificate:
 def exchange_certificates(own: list[WorkerCertificate]) -> Party[list[WorkerCertificate]]:
     """Say who one's workers are; the partner's, of which there are as many."""
     yield Send(b"".join(map(encode_certificate, own)), signed=True)
-    content = (yield from receive(CERTIFICATE * len(own), signed=True)).tobytes()
+    return decode_certificates((yield from receive(CERTIFICATE * len(own), signed=True)).tobytes())
+
+
+def decode_certificates(content: bytes) -> list[WorkerCertificate]:
+    """Those in a message."""
     return [decode_certificate(content[at : at + CERTIFICATE]) for at in range(0, len(content), CERTIFICATE)]

@@ -1,0 +1,159 @@
+"""What a run is and how far: its manifest, with what its owner had asked for. Kept in the database as JSON.
+
+The agreement in it is kept apart, as a content: many runs have the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from accord.errors import UsageError
+from accord.naming import fold_name
+from accord.protocols.parts.standing import BatchMeeting
+from accord.protocols.series import MOST_BATCHES
+from accord.table.address import find_address
+from accord.table.layout import Layout
+from accord.table.sinks.targets import Target, as_target_or_none
+from accord.table.sources.opening import Place
+
+_MOST_WRONG = 3
+
+
+@dataclass(frozen=True)
+class StoredRequest:
+    """What a run was asked for besides agreement, partner, account and series, in words that mean the same in
+    any folder: what `resume` takes where nothing is named anew."""
+
+    data: str
+    """Where the table is; empty if Python had it."""
+    layout: str
+    """How it is laid out, as JSON."""
+    out: str
+    raw: bool
+    snapshot: str | None
+    listen: str
+    connect: str
+    workers: int | str | None
+    """Without the owner's word for a cluster, which is for one time."""
+    unchanged_only: bool = False
+    """Of a run of a series, with the next two: what its owner said of the table."""
+    mostly_new: bool = False
+    let_wait: bool = False
+
+    def source(self, run: str) -> Place:
+        """Where the data was."""
+        if not self.data:
+            raise UsageError(problem=f"The run {run} was not given a file. Name the data with `data=`.")
+        return find_address(self.data) or Path(self.data)
+
+    @property
+    def target(self) -> Target | None:
+        """Where the pairs were to go."""
+        # A file has its path from the root on, whatever stands in it.
+        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
+
+    def read_layout(self) -> Layout:
+        return Layout.from_json(self.layout)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a run is, and how far it is."""
+
+    run: str
+    partner: str
+    side: str
+    dataset: str
+    agreement: str
+    """The agreement as TOML."""
+    records: int
+    partner_records: int
+    table: str
+    """The digest of the own table, in hex."""
+    began: str
+    request: StoredRequest
+    done: bool = False
+    resumes: int = 0
+    """How often the two sides met again to go on."""
+    replaces: str = ""
+    """The output that the run may replace: what it has written, or what its owner said so of."""
+    wrong: int = 0
+    """How many answers of the partner did not fit the protocol."""
+    ended: Literal["", "most_matches"] = ""
+    """Why the run would end again where it has ended: it passed a bound of the agreement, on either side."""
+    matches: int | None = None
+    """The pairs of the output, once there is a receipt."""
+    matches_found: int | None = None
+    """The pairs that were found, where only the best one-to-one set of them is kept."""
+    phases: dict[str, float] | None = None
+    """Seconds by phase, since the two sides met last; once the run is done."""
+    bytes: int | None = None
+    """Sent and received, likewise."""
+    traffic: dict[str, int] | None = None
+    """Of these, by phase; what is left is the greeting, the output's digest and the receipt."""
+    series: str = ""
+    """What the series is called, if it is a run of one; then also:"""
+    series_run: int = 0
+    """The number of the run with this partner, from 1 on."""
+    look: int = 0
+    """How many looks at the table the ledger had with this run."""
+    seen: tuple[int, int] = (0, 0)
+    """Batches of A and of B that had met before."""
+    total: tuple[int, int] = (1, 1)
+    """Batches of A and of B in this run."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has refused so much that it does not go on."""
+        return self.wrong >= _MOST_WRONG
+
+    @property
+    def state(self) -> Literal["done", "closed", "most_matches", "waits"]:
+        """How far it is; only a run that waits has something to go on to."""
+        return "done" if self.done else "closed" if self.closed else self.ended or "waits"
+
+    def is_of(self, series: str, dataset: str) -> bool:
+        """Whether it is a run of this series of this account."""
+        named = fold_name(self.series), fold_name(self.dataset)
+        return bool(self.series) and named == (fold_name(series), fold_name(dataset))
+
+    @property
+    def meeting(self) -> BatchMeeting:
+        """Which batches met in it."""
+        return BatchMeeting(self.seen, self.total)
+
+
+def encode_manifest(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as it is kept, without its agreement, which is a content."""
+    return {name: value for name, value in asdict(manifest).items() if name != "agreement"}
+
+
+@cache
+def _as_manifest() -> TypeAdapter[Manifest]:
+    """Made once: many runs are read at a time."""
+    return TypeAdapter(Manifest)
+
+
+def decode_manifest(found: object) -> Manifest:
+    """The manifest in this JSON; raises ValueError unless it could have been written."""
+    if not isinstance(found, dict):
+        raise ValueError("not a manifest")
+    try:
+        manifest = _as_manifest().validate_json(json.dumps(found), strict=True)
+        manifest.request.read_layout()
+    except (ValidationError, RecursionError):
+        raise ValueError("not a manifest") from None
+    sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look
+    possible = all(0 <= size < 1 << 63 for size in sizes)
+    possible &= all(0 <= batches <= MOST_BATCHES for batches in (*manifest.seen, *manifest.total))
+    known = asdict(manifest)
+    odd = set(found) - set(known) or set(found["request"]) - set(known["request"])
+    if odd or manifest.side not in ("A", "B") or not possible:
+        raise ValueError("not a manifest")
+    return manifest
