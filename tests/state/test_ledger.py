@@ -345,8 +345,9 @@ def test_damaged_noise_is_not_released_again(ledger: Ledger, path: Path) -> None
     with sqlite3.connect(path) as db:
         db.execute("UPDATE contents SET content = x'00' WHERE CAST(content AS TEXT) LIKE 'accord noise%'")
     db.close()
-    with pytest.raises(DamagedError, match="the noise of a release is not what was written"):
-        ledger.charge(ask("r2"), never, NOW)
+    for again in (lambda: ledger.quote(ask("offer")), lambda: ledger.charge(ask("r2"), never, NOW)):
+        with pytest.raises(DamagedError, match="the noise of a release is not what was written"):
+            again()
     assert [run.run for run in ledger.runs()] == ["r1"]
 
 

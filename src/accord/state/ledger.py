@@ -186,7 +186,8 @@ class Ledger:
             return Charge(_read_noise(state, known.release), entry.cost, False)
 
     def quote(self, ask: Ask) -> Cost:
-        """What a new run with this release would be charged; raises if the budget does not allow it."""
+        """What a new run with this release would be charged; raises if the budget does not allow it, or if
+        the noise that it would repeat is damaged: while nobody waits for it."""
         _check_ask(ask)
         with self._database.reading() as state:
             register = state.register
@@ -194,8 +195,11 @@ class Ledger:
             _require_same_table(register, ask)
             if ask.series is not None:
                 require_series(state, ask.dataset, ask.series)
-            due = register.release_of(_hex(ask.key)) is None
+            release = register.release_of(_hex(ask.key))
+            due = release is None
             _check_budget(register, ask.dataset, ask.event if due else AllPairs())
+            if release is not None:
+                _read_noise(state, release)
             return ask.event.cost if due else NO_COST
 
     def declare(self, ask: Ask) -> None:
