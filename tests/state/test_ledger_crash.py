@@ -185,12 +185,15 @@ def check_victims(ledger: Ledger, results: Sequence[tuple[str, bool, list[object
     rows = {run.run for run in ledger.runs()}
     for run, killed, answer in results:
         assert killed != bool(answer), "a child either dies or answers"
-        # Before the commit nothing is there; an answer is never lost.
-        assert (run in rows) == bool(answer)
+        # An answer is never lost.
+        assert run in rows or not answer
+    # Before the commit nothing is there; behind it there are a few instructions before the answer.
+    unanswered = [run for run, _, answer in results if run in rows and not answer]
+    assert len(unanswered) <= 2
     assert_sound(ledger)
     for run, _, answer in results:
         noise = charge(ledger, run, run.encode())
-        assert noise == (answer[1] if answer else [7])
+        assert run in unanswered or noise == (answer[1] if answer else [7])
     assert {run.run for run in ledger.runs()} == {"whole", *(run for run, _, _ in results)}
     assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(len(results) + 1, 10)
     assert_sound(ledger)
