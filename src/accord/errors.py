@@ -273,7 +273,7 @@ class StoppedError(AccordError):
 
     def __init__(self, *, bound: bool = False, **facts: object) -> None:
         """`bound`: the run has passed the partner's `most_matches`, and would do so again."""
-        self.bound = bound
+        self.bound, self.reason = bound, facts.get("reason")
         super().__init__(**facts)
 
 

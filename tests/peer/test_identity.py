@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from accord.cli import app
-from accord.errors import OutputError, TrustError, UnreadableError, UsageError
+from accord.errors import DamagedError, OutputError, TrustError, UnreadableError, UsageError
 from accord.peer.identity import (
     make_identity,
     own_card,
@@ -220,3 +220,18 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
 def test_a_name_that_no_card_can_have_is_a_wrong_call(tmp_path: Path) -> None:
     words = ["--state", str(tmp_path / "s"), "identity", "--name", "x" * 65, "--out", str(tmp_path / "c")]
     assert isinstance(CliRunner().invoke(app, words).exception, UsageError)
+
+
+def test_every_flipped_bit_of_an_identity_is_told_or_changes_nothing(state: State) -> None:
+    card = make_identity(state, "a", NOW)
+    kept = state.identity.read_bytes()
+    told = 0
+    for at in range(0, len(kept), 3):
+        content = bytearray(kept)
+        content[at] ^= 1 << at % 8
+        state.identity.write_bytes(content)
+        try:
+            assert own_card(state) == card
+        except DamagedError:
+            told += 1
+    assert told > len(kept) // 4

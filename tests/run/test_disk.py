@@ -29,7 +29,7 @@ from accord.spill import Scratch, Spilled, _failed
 from accord.state.files import write_private
 from accord.state.journal import TAG, FileJournal
 from accord.state.ledger import Ledger
-from accord.state.runs import StoredRun, begin_run, list_runs, open_run
+from accord.state.runs import StoredRun, begin_run, list_runs, open_run, remove_leftovers
 from tests.run import faults, processes
 from tests.run.faults import Line, Wire
 from tests.run.test_resume import EXPECTED
@@ -265,6 +265,15 @@ def test_a_run_that_is_not_whole_on_disk_is_said_to_be_so(tmp_path: Path) -> Non
         faults.resume(both, name)
     path.write_bytes(kept)
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_what_a_kill_left_of_a_run_that_was_never_begun_is_taken_away(tmp_path: Path) -> None:
+    """Also where the journal was not yet in its place."""
+    both = faults.offices(tmp_path)
+    for name in ("journal", ".journal.4711"):
+        write_private(both[Side.A].state.create_run(f"left{len(name)}") / name, TAG)
+    assert remove_leftovers(both[Side.A].state) == ["left13", "left7"]
+    faults.require_done(faults.link(both), both, EXPECTED["greedy"])
 
 
 def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:

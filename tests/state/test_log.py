@@ -189,10 +189,32 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
         read(Log(tmp_path / "state.sqlite" / "folder"))
 
 
+@pytest.mark.parametrize("at", [18, 19, 52, 55, 64])
+def test_a_header_that_would_be_noticed_late_is_noticed_at_once(log: Log, at: int) -> None:
+    content = bytearray(log.path.read_bytes())
+    content[at] ^= 2
+    log.path.write_bytes(content)
+    with pytest.raises(DamagedError, match="header"):
+        read(log)
+
+
+def test_a_content_that_is_a_link_or_a_folder_is_not_used(log: Log, tmp_path: Path) -> None:
+    with log.writing() as transaction:
+        digest = transaction.keep(bytes(LONG + 1), none)
+    path = log.path.parent / "contents" / digest
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with log.reading() as transaction, pytest.raises(DamagedError, match="something cannot be read"):
+        transaction.content(digest, "something")
+    path.unlink()
+    path.mkdir()
+    with log.reading() as transaction, pytest.raises(DamagedError, match="something cannot be read"):
+        transaction.content(digest, "something")
+
+
 def test_a_database_that_is_gone_is_not_begun_anew(log: Log) -> None:
     log.path.unlink()
-    (log.path.parent / "runs" / "r1").mkdir(parents=True)
-    (log.path.parent / "runs" / "r1" / "journal").touch()
+    (log.path.parent / "runs").mkdir()
     for _ in range(2):
         with pytest.raises(DamagedError, match="it is missing, though runs are here"):
             read(log)

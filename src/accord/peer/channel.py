@@ -49,6 +49,7 @@ _SLOWEST = 16_000.0
 _STEPS = 4.0
 """How many times the predicted time of a step the partner may take."""
 _PIECE = 1 << 20
+NOTHING_CHARGED = "Nothing was charged. Run again when it is fixed."
 _LINK_AGAIN = (
     "both link again: under the same snapshot that costs nothing again, without one it is charged again."
 )
@@ -156,7 +157,7 @@ class TlsChannel:
     @property
     def _mend(self) -> str:
         if not self.run:
-            return "Nothing was charged. Run again when it is fixed."
+            return NOTHING_CHARGED
         if not self._heard:
             return (
                 f"Your side is kept: continue with `accord resume {self.run}` on both sides. If "

@@ -247,11 +247,15 @@ def sign(state: State, content: bytes) -> bytes:
 
 
 def signer(identity: bytes) -> Callable[[bytes], bytes]:
-    """What signs with the key of an identity file, given its bytes: for many signatures."""
+    """What signs with the key of an identity file, given its bytes; raises ValueError if that is none."""
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    key = load_pem_private_key(identity, None)
+    try:
+        key = load_pem_private_key(identity, None)
+    except UnsupportedAlgorithm:
+        key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise ValueError("not a key of Accord")
     return key.sign

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
-from accord.errors import StateError
+from accord.errors import DamagedError, StateError
 from accord.fields.columns import Records
 from accord.protocols.base import Task
 from accord.protocols.parts.slots import Slots, table_digest
@@ -68,6 +68,8 @@ class FromTable:
     def slots(self, entropy: Entropy) -> Slots:
         try:
             noise = decode_noise(self.run.read("noise"))
+        except DamagedError:
+            raise
         except (StateError, ValueError):
             raise NotKept("the noise of the run cannot be read") from None
         return self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)

@@ -37,8 +37,10 @@ from accord.errors import (
 from accord.fields.columns import Records
 from accord.forecast.room import most_slots, require_room
 from accord.notices import Tell
+from accord.peer.channel import NOTHING_CHARGED
 from accord.peer.handshake import (
     NO_COMMITMENTS,
+    NO_RUN,
     NONCE,
     Hello,
     Wish,
@@ -189,9 +191,13 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     with run.lock(), closing(run.open_journal()) as journal:
         try:
             kept = yield from _charge(own, run, journal, standing, commitment)
-        except (PeerError, RefusedError, StoppedError):
+        except (PeerError, RefusedError, StoppedError) as error:
             # A partner that stops, or says something else than its size, has not been charged either.
             run.abandon()
+            line.started(NO_RUN)
+            if isinstance(error, StoppedError):
+                facts = {"partner": own.partner, "reason": error.reason, "mend": NOTHING_CHARGED}
+                raise StoppedError(bound=error.bound, **facts) from None
             raise
         return (yield from _judge(own, kept, line, (hello, other)))
 

@@ -244,7 +244,7 @@ def sum_up(log: Log) -> tuple[Register, dict[int, bytes]]:
                 links[position.number] = position.link
         # Reads what is only read when somebody asks.
         register.contents()
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         reason = "its log says what no version of Accord wrote"
         raise DamagedError(path=log.path, reason=reason, mend="") from None
     return register, links
@@ -344,5 +344,6 @@ def decode_copy_manifest(content: bytes, path: Path) -> CopyManifest:
             raise ValueError("not a manifest")
         head = Position(int(facts["entries"]), bytes.fromhex(facts["link"]))
         return CopyManifest(datetime.fromisoformat(facts["made"]), head, members)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise DamagedError(path=path, reason="its manifest is not what was written", mend="") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        reason, mend = "its manifest is not what was written", "Take another copy."
+        raise DamagedError(path=path, reason=reason, mend=mend) from None

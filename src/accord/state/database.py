@@ -56,7 +56,7 @@ class Database:
         except DamagedError:
             self._register = Register()
             raise
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._register, place = Register(), register.position.number + 1
             reason, mend = f"entry {place:,} of its log is none", "No version of Accord wrote it."
             raise DamagedError(path=self.path, reason=reason, mend=mend) from None

@@ -16,7 +16,7 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import clear_frames
@@ -105,6 +105,8 @@ class Inspection:
         """Whether the log is as it was written."""
         self.links: dict[int, bytes] = {}
         """Of each entry that is as it was written, by its number."""
+        self.unreadable: set[int] = set()
+        """Entries that are there, and are not what was written."""
         self.contents = self.read = 0
         self.bad: set[str] = set()
         """The digests of contents that are damaged."""
@@ -113,7 +115,11 @@ class Inspection:
         """What no entry names, and was taken away."""
         self.runs: list[InspectedRun] = []
         """Those that are kept and can be read."""
-        self._total = sum(path.stat().st_size for path in _files(state.folder))
+        self._total = 0
+        for path in _files(state.folder):
+            # What a run renames meanwhile is counted under neither name.
+            with suppress(FileNotFoundError):
+                self._total += path.stat().st_size
 
     @property
     def entries(self) -> int:
@@ -146,7 +152,7 @@ class Inspection:
         if has_log(self.state):
             self.inspect_log()
             self._inspect_contents()
-        elif folders or any((self.state.folder / "contents").glob("*")):
+        elif folders or any((self.state.folder / name).is_dir() for name in ("runs", "contents")):
             self.whole = False
             self.tell("state.sqlite", "it is missing or empty, though runs are here", _UNKNOWN)
         self._inspect_series()
@@ -222,6 +228,7 @@ class Inspection:
                     last = {found}
                     self._take(found, body)
                 else:
+                    self.unreadable.add(number)
                     self._tell_log(f"entry {number:,} of its log is not what was written", _say_entry(body))
                     last = {found, *made}
             head = [Position(*row) for row in db.execute("SELECT number, link FROM head")]

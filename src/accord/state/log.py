@@ -102,6 +102,7 @@ class Log:
     def _connect(self) -> Iterator[sqlite3.Connection]:
         with self._told():
             self._create()
+            _require_header(self.path)
             with closing(sqlite3.connect(self.path, timeout=PATIENCE_SECONDS, isolation_level=None)) as db:
                 db.execute("PRAGMA synchronous = EXTRA")
                 # On macOS only this reaches the disk itself; elsewhere it changes nothing.
@@ -116,7 +117,8 @@ class Log:
         mode. Not where there are runs: it was there, and whoever began anew would forget what was spent."""
         if self.path.exists() and self.path.stat().st_size:
             return
-        if any((self.path.parent / "runs").glob("*/journal")):
+        # Both are made within a transaction, and stay.
+        if any((self.path.parent / name).is_dir() for name in ("runs", "contents")):
             raise DamagedError(path=self.path, reason="it is missing, though runs are here", mend=_RESTORE)
         make_folder(self.path.parent)
         with suppress(FileExistsError):
@@ -197,9 +199,12 @@ class Transaction:
         ).fetchone()
         path = self._path if row else self._files / digest
         try:
-            found = row[0] if row else path.read_bytes()
+            found = row[0] if row else _read_file(path)
         except FileNotFoundError:
             raise self._damaged(f"{what} is missing") from None
+        except OSError as error:
+            reason = f"{what} cannot be read: {error.strerror}"
+            raise DamagedError(path=path, reason=reason, mend=_RESTORE) from None
         if not isinstance(found, bytes) or hashlib.sha256(found).hexdigest() != digest:
             raise DamagedError(path=path, reason=f"{what} is not what was written", mend=_RESTORE)
         return found
@@ -232,6 +237,22 @@ class Transaction:
 
     def _damaged(self, what: str) -> DamagedError:
         return DamagedError(path=self._path, reason=what, mend=_RESTORE)
+
+
+def _read_file(path: Path) -> bytes:
+    """A file, through no link."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        return file.read()
+
+
+def _require_header(path: Path) -> None:
+    """Raise where the file's header is not as SQLite writes it for us. A bit of these bytes would make it
+    refuse to write, or write in another way, only when it comes to that."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    fixed = header[18:20], header[52:56], header[64:68]
+    if header and fixed != (b"\1\1", bytes(4), bytes(4)):
+        raise DamagedError(path=path, reason="its header is not what was written", mend=_RESTORE)
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
@@ -272,4 +293,6 @@ def _is_damage(error: sqlite3.Error | OSError) -> bool:
 def _mend(error: sqlite3.Error | OSError) -> str:
     if "locked" in str(error):
         return "Wait for the other run."
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_DBMOVED":
+        return "The folder was exchanged meanwhile. Run again."
     return "Nothing in it is lost. Make room on its disk, and see that you may write there; then run again."

@@ -297,6 +297,7 @@ def _compare(target: Path, copy: _Copy, here: Inspection) -> Forgotten:
     """What is here, and not in the copy."""
     there = {of.run: of for _, of in copy.register.charged()}
     entries = sum(copy.links.get(number) != link for number, link in here.links.items())
+    entries += len(here.unreadable - copy.links.keys())
     charged = {of.run: of for _, of in here.register.charged() if there.get(of.run) != of}
     # A run with answers was charged; only a whole log is believed that it was not.
     known = there.keys() | charged.keys() | (set(here.register.runs) if _is_whole(here) else set())
@@ -313,7 +314,8 @@ def _is_whole(here: Inspection) -> bool:
 
 def _has_any(folder: Path) -> bool:
     """Whether a run left more than an empty journal."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    named = (path for path in folder.rglob("*") if path.is_file())
+    files = (path for path in named if not path.name.startswith((".journal.", "lock")))
     return any(path.name != "journal" or path.stat().st_size > len(TAG) for path in files)
 
 

@@ -305,7 +305,8 @@ def remove_leftovers(state: State) -> list[str]:
 
 
 def _is_empty(folder: Path) -> bool:
-    files = [path for path in folder.rglob("*") if path.name != "lock"]
+    # A journal that was not yet in its place has a dot before its name, and says nothing either.
+    files = [path for path in folder.rglob("*") if not path.name.startswith((".journal.", "lock"))]
     return all(path.name == "journal" and path.read_bytes() == TAG for path in files)
 
 
