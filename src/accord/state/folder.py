@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from accord.errors import StateError, UsageError
 from accord.state.database import Database
-from accord.state.files import make_folder, write_private
+from accord.state.files import make_folder
 
 _PROBE = 1 << 18
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -46,11 +47,17 @@ class State:
     def require_writable(self) -> None:
         """Raise if nothing can be written here: tried, since rights alone do not tell.
 
-        As much as the ledger needs for a small run, with the journal of its transaction.
+        As much as the database needs for a small run, with the journal of its transaction; in a file without
+        a name, of which a kill leaves nothing.
         """
-        probe = self.folder / ".probe"
-        write_private(probe, b"\0" * _PROBE)
-        probe.unlink(missing_ok=True)
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as probe:
+                probe.write(b"\0" * _PROBE)
+                probe.flush()
+                os.fsync(probe.fileno())
+        except OSError as error:
+            mend = "Make room there, or see that you may write; nothing in it is lost."
+            raise StateError(path=self.folder, reason=error.strerror, mend=mend) from None
 
     def run(self, run: str) -> Path:
         """The folder of a run; it need not exist."""

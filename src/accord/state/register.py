@@ -165,9 +165,9 @@ def decode_entry(body: bytes, whole: bool = True) -> LogEntry:
     """What `encode_entry` was given, or that without its last line; raises ValueError. The log has seen to it
     that it is just that, unless the whole of it was made up."""
     try:
-        line, facts, parts = body.decode().split("\n")
-        kind, _, run = line.partition(" ")
-        found = _KINDS[kind](*_read_json(facts), *(_read_json(parts) if whole else ()))
+        line, facts, parts = body.split(b"\n")
+        kind, _, run = line.decode().partition(" ")
+        found = _KINDS[kind](*_read_json(facts.decode()), *(_read_json(parts.decode()) if whole else ()))
     except (TypeError, KeyError):
         raise ValueError("not an entry") from None
     if run != getattr(found, "run", ""):
