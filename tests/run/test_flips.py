@@ -114,8 +114,8 @@ def of_cut(both: Both, side: Side) -> dict[str, Callable[[], object]]:
 
 def of_accountable(both: Both, side: Side) -> dict[str, Callable[[], object]]:
     def replay() -> object:
-        (run,) = list_runs(both[side].state)[0]
-        subject = open_pledged_side(both[side].state, run.manifest.run, None)
+        (entry,) = Ledger(both[side].state.database).runs()
+        subject = open_pledged_side(both[side].state, entry.run, None)
         return replay_side(subject).messages
 
     return {**of_any(both, side), "replay": replay}
