@@ -2,9 +2,9 @@
 
     1  read the agreement, the data and the cards; ask the ledger; ask the owner    nothing leaves
     2  connect                                                                      (connection.py)
-    3  hellos: versions, sides, agreements; then both are ready: sizes              (handshake.py)
-    4  charge: the noise is drawn or found, and is on disk                          (ledger.py)
-    5  fix the slots, on disk                                                       (runs.py)
+    3  hellos: versions, sides, agreements                                          (handshake.py)
+    4  the run is on disk; then both are ready: sizes                               (runs.py)
+    5  charge: the noise is drawn or found, and the slots fixed: one transaction    (ledger.py)
     6  the protocol, step by step                                                   (protocols/linkage.py)
     7  write the output; sign the receipt                                           (receipt.py)
 
