@@ -28,7 +28,7 @@ def log(tmp_path: Path) -> Log:
 
 def read(log: Log, after: Position = START) -> list[bytes]:
     with log.reading() as transaction:
-        return [body for _, body in transaction.entries(after)]
+        return [body for _, _, body in transaction.entries(after)]
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_entries_are_read_in_their_order_from_any_place(log: Log) -> None:
         "DELETE FROM head",
         "DROP TABLE entries",
         "DROP TABLE head",
-        "PRAGMA user_version = 2",
+        "PRAGMA user_version = 1",
         "PRAGMA application_id = 2",
     ],
 )

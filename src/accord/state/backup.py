@@ -238,10 +238,10 @@ def sum_up(log: Log) -> tuple[Register, dict[int, bytes]]:
     register, links = Register(), dict[int, bytes]()
     try:
         with log.reading() as transaction:
-            for position, body in transaction.entries(START):
+            for number, link, body in transaction.entries(START):
                 register.apply(decode_entry(body))
-                register.position = position
-                links[position.number] = position.link
+                links[number] = link
+            register.position = transaction.head
         # Reads what is only read when somebody asks.
         register.contents()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

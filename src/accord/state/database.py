@@ -49,16 +49,18 @@ class Database:
 
     def _catch_up(self, transaction: Transaction) -> Register:
         register = self._register
+        number = register.position.number
         try:
-            for position, body in transaction.entries(register.position):
+            for number, _, body in transaction.entries(register.position):  # noqa: B007
                 register.take(body)
-                register.position = position
+            # Where the entries were seen to end.
+            register.position = transaction.head
         except DamagedError:
             self._register = Register()
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            self._register, place = Register(), register.position.number + 1
-            reason, mend = f"entry {place:,} of its log is none", "No version of Accord wrote it."
+            self._register = Register()
+            reason, mend = f"entry {number:,} of its log is none", "No version of Accord wrote it."
             raise DamagedError(path=self.path, reason=reason, mend=mend) from None
         return register
 

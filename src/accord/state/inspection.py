@@ -187,8 +187,8 @@ class Inspection:
                 with self._judging(""):
                     for problem in transaction.inspect():
                         self._tell_log(f"SQLite finds in it: {problem}")
-                for position, body in transaction.entries(START):
-                    self._take(position, body)
+                for number, link, body in transaction.entries(START):
+                    self._take(Position(number, link), body)
         except DamagedError as error:
             # What hangs on the error holds a cursor, and that SQLite's lock, which others wait for.
             clear_frames(error.__traceback__)
@@ -304,7 +304,7 @@ class Inspection:
         # Whoever keeps a content holds this lock until an entry names it.
         with self._log.writing() as transaction:
             now = Register()
-            for _, body in transaction.entries(START):
+            for _, _, body in transaction.entries(START):
                 now.apply(decode_entry(body))
             named, folder = now.contents().keys(), self.state.folder / "contents"
             for digest in sorted(transaction.list_contents()[0] - named):

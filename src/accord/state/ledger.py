@@ -95,7 +95,8 @@ Fix = Callable[[Charge], RunParts]
 """Fix a run with the noise that it is charged for; nothing of it is sent before this is on disk."""
 
 
-@dataclass(frozen=True)
+# Not frozen, as `RunCharged`.
+@dataclass(slots=True)
 class Entry:
     """A run in the ledger."""
 
@@ -362,14 +363,9 @@ def _check_budget(register: Register, dataset: str, asked: Event) -> None:
 
 def _entry(register: Register, run: KnownRun, charged: RunCharged) -> Entry:
     series = charged.series and register.series[charged.account, fold_name(charged.series)].name
-    return Entry(
-        dataset=register.accounts[charged.account].name,
-        drawing=None if run.release is None else run.release + 1,
-        stored=run.release is not None and register.releases[run.release].stored,
-        series=series,
-        kept=run.kept,
-        charged=charged,
-    )
+    drawing = None if run.release is None else run.release + 1
+    stored = run.release is not None and register.releases[run.release].stored
+    return Entry(register.accounts[charged.account].name, drawing, stored, series, run.kept, charged)
 
 
 @cache

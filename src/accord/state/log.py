@@ -33,7 +33,7 @@ from accord.state.files import make_folder, sync_folder, write_private
 PATIENCE_SECONDS = 60.0
 LONG = 1 << 20
 """Contents of more bytes than this are files."""
-_VERSION = 1
+_VERSION = 2
 _APPLICATION = 0x41434344
 _TAG = b"accord log 1\n"
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -151,19 +151,20 @@ class Transaction:
             raise self._damaged("it does not say where its log ends")
         return Position(*found[0])
 
-    def entries(self, after: Position) -> Iterator[tuple[Position, bytes]]:
-        """Every entry behind a place, each with the place behind it; raises where one is not what was
-        written, or is not there."""
+    def entries(self, after: Position) -> Iterator[tuple[int, bytes, bytes]]:
+        """Every entry behind a place: its number, link and body; raises where one is not what was written, or
+        is not there."""
         last, before = after
         query = "SELECT number, link, body FROM entries WHERE number > ? ORDER BY number"
         # Closed, or it would hold the database for as long as somebody holds what is raised.
         with closing(self._db.execute(query, (last,))) as rows:
-            for number, link, body in rows:
+            for row in rows:
+                number, link, body = row
                 last += 1
                 if number != last or type(body) is not bytes or _link(before, last, body) != link:
                     raise self._damaged(f"entry {last:,} of its log is not what was written")
                 before = link
-                yield Position(last, link), body
+                yield row
         if (last, before) != self.head:
             raise self._damaged(f"its log does not end with entry {last:,}")
 

@@ -61,11 +61,11 @@ class RunCharged:
     """A run was charged and fixed, with all that its messages follow from: one fact."""
 
     run: str
+    event: str
     account: str
     partner: str
     agreement: str
     """Its digest, in hex, as all bytes here."""
-    event: str
     at: str
     paid: bool
     """Whether the account was charged for it."""
@@ -147,36 +147,40 @@ _LATER = {kind.__name__.encode() for kind in (RunBegun, RunChanged, RunDone)}
 """Kinds that say something of one run alone, and are read when somebody asks for it."""
 
 
+_HEAD = ("run", "event")
 _PARTS = ("manifest", "contents")
-_read_json = json.JSONDecoder().decode
+_scan_json = json.JSONDecoder().raw_decode
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def encode_entry(entry: LogEntry) -> bytes:
-    """An entry as bytes, in three lines: its kind, and its run if it is of one; its facts as a JSON list; and
-    of a run the manifest and the names of contents, which are read when somebody asks for it."""
-    facts = [getattr(entry, name) for name in entry.__slots__ if name not in _PARTS]
+    """An entry as bytes, in three lines: its kind, with the run that it is of and the event of a charge (JSON
+    itself, which is read a third as fast within other JSON); its other facts as a JSON list; and of a run the
+    manifest and the names of contents, which are read when somebody asks for it."""
+    head = [getattr(entry, name, "") for name in _HEAD]
+    facts = [getattr(entry, name) for name in entry.__slots__ if name not in (*_HEAD, *_PARTS)]
     parts = [getattr(entry, name) for name in entry.__slots__ if name in _PARTS]
-    line = f"{type(entry).__name__} {getattr(entry, 'run', '')}"
+    line = " ".join([type(entry).__name__, *head])
     return "\n".join([line, _write_json(facts), _write_json(parts)]).encode()
 
 
 def decode_entry(body: bytes, whole: bool = True) -> LogEntry:
     """What `encode_entry` was given, or that without its last line; raises ValueError. The log has seen to it
     that it is just that, unless the whole of it was made up."""
+    line, facts, parts = body.decode().split("\n")
+    kind, *head = line.split(" ", len(_HEAD))
+    of = [part for part in head if part]
+    values = (*of, *_scan_json(facts)[0], *(_scan_json(parts)[0] if whole else ()))
     try:
-        line, facts, parts = body.split(b"\n")
-        kind, _, run = line.decode().partition(" ")
-        found = _KINDS[kind](*_read_json(facts.decode()), *(_read_json(parts.decode()) if whole else ()))
+        return _KINDS[kind](*values)
     except (TypeError, KeyError):
         raise ValueError("not an entry") from None
-    if run != getattr(found, "run", ""):
-        raise ValueError("not an entry of this run")
-    return found
 
 
 class KnownRun:
     """A run, as far as it is. Of thousands few are looked at: what is known of one is read when it is."""
+
+    __slots__ = ("_contents", "_manifest", "_unread", "begun", "charged", "done", "kept", "name", "release")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -288,7 +292,7 @@ class Register:
 
     def take(self, body: bytes) -> None:
         """Go on by an entry in bytes; raises ValueError, or when it is read."""
-        kind, _, run = body[: body.index(b"\n")].partition(b" ")
+        kind, run, _ = body.split(b" ", 2)
         if kind in _LATER:
             known = self._run(run.decode())
             known.add(body)
@@ -327,9 +331,10 @@ class Register:
                 del self.partners[entry.name]
 
     def _run(self, name: str) -> KnownRun:
-        if name not in self.runs:
-            self.runs[name] = KnownRun(name)
-        return self.runs[name]
+        known = self.runs.get(name)
+        if known is None:
+            known = self.runs[name] = KnownRun(name)
+        return known
 
     def _charge(self, run: KnownRun, entry: RunCharged) -> None:
         release = self.release_of(entry.key)
