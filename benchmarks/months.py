@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from accord.agreement.document import Agreement
-from accord.forecast.speed import Speedometer
 from accord.side import Side
 from accord.state.accounts import accounts
 from accord.state.folder import open_state
@@ -39,14 +37,11 @@ from benchmarks.year import (
 
 
 def link_months(
-    agreed: Agreement, world: World, folder: Path, series: str | None, speed: Path
+    agreed: Agreement, world: World, folder: Path, series: str | None
 ) -> tuple[str, int, int, str, str]:
     """Month after month: what all of them came to, as the last parts of a row."""
     (folder / "agreement.toml").write_text(agreed.to_toml())
     introduce(agreed, folder)
-    for side in Side:
-        # As `accord plan` does beforehand: the machine is measured once, and not by every linkage.
-        shutil.copy(speed, folder / f"state-{side.value}")
     found: set[tuple[str, str]] = set()
     comparisons, size, before = 0, 0, sum(os.times()[2:4])
     for month in range(len(world.registers[0].months)):
@@ -70,17 +65,15 @@ def spent(folder: Path) -> float:
     return float(account.spent.epsilon)
 
 
-def link_all(records: int, months: int, seed: int, epsilon: str, measured: Path) -> Iterator[Row]:
-    """As a series, and anew in bins of their own; how fast the machine is is kept in the folder."""
+def link_all(records: int, months: int, seed: int, epsilon: str) -> Iterator[Row]:
+    """As a series, and anew in bins of their own."""
     world = make_world(records, months, seed)
     wide = best_buckets(size_then(records, months - 1), months, epsilon)
     fine = best_buckets(records, 1, epsilon)
-    speed = measured / "speed.json"
-    Speedometer(measured)(agree(records, fine, None), agree(records, fine, None).task)
     for habit, versions, buckets in (("series", 1, wide), ("anew, own bins", None, fine)):
         agreed = agree(records, buckets, versions, epsilon)
         with tempfile.TemporaryDirectory() as name:
-            came_to = link_months(agreed, world, Path(name), "monthly" if versions else None, speed)
+            came_to = link_months(agreed, world, Path(name), "monthly" if versions else None)
         yield Row("linked", records, months, habit, buckets, *came_to)
 
 
@@ -94,10 +87,9 @@ def main() -> None:
     parser.add_argument("--epsilon", default="1.6")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        for row in link_all(given.records, given.months, given.seed, given.epsilon, Path(name)):
-            print(row, flush=True)
-            write_rows([row], given.out)
+    for row in link_all(given.records, given.months, given.seed, given.epsilon):
+        print(row, flush=True)
+        write_rows([row], given.out)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,6 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
 from accord.fields.columns import Records, rows_of
-from accord.forecast.speed import Speedometer
 from accord.network import Network
 from accord.planning.figures import Option, Plan
 from accord.planning.plan import Own, PlanQuestion, make_plan, price_agreed
@@ -182,17 +181,16 @@ def overlap_of(agreed: Agreement, a: Records, b: Records) -> float:
     return min(1.0, share * sizes[0] / min(sizes))
 
 
-def measure(setting: Setting, seed: int, speeds: Speedometer) -> Iterator[dict[str, Any]]:
+def measure(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
     """Plan it, run it as agreed with and without greedy, and try what the choice was chosen from."""
     made, agreed = setting.make(seed)
     a, b = load_both(made.a, made.b, agreed, None, None)
     overlap = overlap_of(agreed, a, b)
     question = PlanQuestion((a.size, b.size), LOOPBACK, overlap)
-    speeds(agreed, agreed.task)
     began = time.process_time()
-    found = make_plan(agreed, question, speeds, Own(Side.A, a))
+    found = make_plan(agreed, question, Own(Side.A, a))
     planning = round(time.process_time() - began, 1)
-    guess = price_agreed(agreed, question, speeds)
+    guess = price_agreed(agreed, question)
     over = _choice_over_best(found, a, b) if setting.brute else ""
     agreed_one = found.agreed
     for option in found.options:
@@ -308,13 +306,12 @@ def main() -> None:
     if asked.table:
         sys.stdout.write("\n".join(tell(row) for row in _read(asked.out)) + "\n")
         return
-    speeds = Speedometer(None)
     for setting in (one for one in SETTINGS if one.name.startswith(asked.only)):
         here = setting.name, str(asked.seed)
         if not asked.again and any((row["setting"], row["seed"]) == here for row in _read(asked.out)):
             continue
         began = time.perf_counter()
-        fresh = list(measure(setting, asked.seed, speeds))
+        fresh = list(measure(setting, asked.seed))
         for row in fresh:
             shown = {name: row[name] for name in ("setting", "greedy", "planned", "run", "off", "inside")}
             sys.stderr.write(f"{shown} {row['bytes_off']} {row['choice_over_best']}\n")

@@ -36,10 +36,7 @@ from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
 from accord.entropy import System
 from accord.fields.load import Loading, load_records
-from accord.forecast.expected import agreed_network
-from accord.forecast.speed import Speedometer
-from accord.planning.machine import SLOW
-from accord.planning.plan import Own, PlanQuestion, price_agreed
+from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
 from accord.protocols.parts.slots import commitments, content_digest, make_slots
 from accord.side import Side
 from accord.table.sinks.files import write_table
@@ -113,9 +110,6 @@ def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     """Both sides, until they are done."""
     agreed = read_agreement(folder / "agreement.toml")
     introduce(agreed, folder)
-    for side in Side:
-        # As `accord plan` does beforehand: the machine is measured once, and not by every linkage.
-        Speedometer(folder / f"state-{side.value}")(agreed, agreed.task)
     began, before, load = time.perf_counter(), os.times(), os.getloadavg()[0]
     peaks: list[Peak] = []
 
@@ -148,7 +142,7 @@ def prepare(folder: Path) -> dict[str, object]:
         )
         read = time.process_time()
         question = PlanQuestion((records.size, records.size), agreed_network(agreed))
-        price_agreed(agreed, question, lambda *_: SLOW, Own(side, records))
+        price_agreed(agreed, question, Own(side, records))
         ahead = time.process_time() - read
         content_digest(task.blocking, side, records)
         noise = agreed.protocol.release(task, side, records.size).draw(records, System())

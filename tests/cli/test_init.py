@@ -279,8 +279,10 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(shop)
-    # A slip, the types, a change, Enter; names, sizes, values, a range, a distance, nothing to show.
-    lines = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "Sony,Bose", "0..500", "", "")
+    # A slip, the types, a change, Enter; names, sizes, how often, how many, how long; values, a range, a
+    # distance, nothing to show.
+    often = ("monthly", "30%", "60")
+    lines = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", *often, "Sony,Bose", "0..500", "", "")
     answer(monkeypatch, *lines)
     init(table="shop.csv")
     shown = capsys.readouterr().err
@@ -308,7 +310,8 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     parties = ("?", "party-b", "party-b", "south")
     sizes = ("many", "0", "30000000", "100", "100")
     values, ranges, within = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500"), ("-1", "2")
-    answer(monkeypatch, *types, *parties, *sizes, *values, *ranges, *within, "maker prize", "maker")
+    often = ("daily", "once", "many", "120%", "0.4", "-1", "5")
+    answer(monkeypatch, *types, *parties, *sizes, *often, *values, *ranges, *within, "maker prize", "maker")
     init(table="shop.csv")
     shown = capsys.readouterr().err
     for question, refusal in (
@@ -317,6 +320,10 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         ("Your partner [party-b]", "'party-b': the two parties must have different names."),
         ("Yours [10]", "A whole number of at least 1"),
         ("Yours [10]", "'30000000': each is a whole number from 1 to 20,000,000."),
+        ("with tables that grow [once]", "once, or monthly."),
+        ("Enter if nobody knows", "A share, such as 30% or 0.3."),
+        ("Enter if nobody knows", "'120%': is a share of the smaller table, above 0 and at most 1."),
+        ("else up to a day", "A whole number of at least 1"),
         ("(they are hashed)", "'Sony,sony': values must differ from each other"),
         ("[0..100000]", "'cheap': does not give two days or numbers."),
         ("[0..100000]", "'500..0': max must not be below min."),

@@ -10,21 +10,9 @@ import pytest
 from accord.agreement.file import read_agreement
 from accord.cli.plan import bar
 from accord.forecast import plan as planning
-from accord.planning.machine import Speed
 from tests.cli.terminal import Done, accord
-from tests.planning.worlds import SPEED, birth_key
+from tests.planning.worlds import birth_key
 from tests.protocols.worlds import agreement
-
-
-@pytest.fixture(autouse=True)
-def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def known(folder: Path | None) -> object:
-        def speed(agreement: object, task: object) -> Speed:
-            return SPEED
-
-        return speed
-
-    monkeypatch.setattr(planning, "Speedometer", known)
 
 
 @pytest.fixture
@@ -71,8 +59,8 @@ def test_a_person_sees_a_table_bars_a_reason_and_warnings(folder: Path) -> None:
     assert "50 records of A, 60 of B, 100/20 (Mbit/s and ms)" in shown
     assert "→" in shown
     assert "█" in shown
-    assert "is the cheapest that meets everything" in shown
-    assert "[all-pairs-is-cheaper]" in shown
+    assert "is the quickest with ε = 0 that meets everything" in shown
+    assert "[no-epsilon-needed]" in shown
 
 
 def test_the_newcomers_example_is_told_that_all_pairs_is_cheaper(folder: Path) -> None:
@@ -80,7 +68,7 @@ def test_the_newcomers_example_is_told_that_all_pairs_is_cheaper(folder: Path) -
     found = json.loads(run(folder, "--records", "199", "220", "--json").stdout)
     assert found["choice"]["protocol"] == "all-pairs"
     assert found["choice"]["comparisons"]["high"] == 43_780
-    assert found["warnings"][0]["code"] == "all-pairs-is-cheaper"
+    assert found["warnings"][0]["code"] == "no-epsilon-needed"
 
 
 def test_the_choice_is_written_from_counts_and_holds_nothing_else(folder: Path) -> None:
@@ -123,7 +111,7 @@ def test_an_impossible_wish_is_said_with_the_nearest_that_can(folder: Path) -> N
     wish = ("--records", "500", "500", "--max-time", "0.001", "--json")
     done = run(folder, *wish, "--write", "new.toml", code=3)
     found = json.loads(done.stdout)
-    assert found["why"].startswith("No option meets everything that is wanted. The nearest is")
+    assert found["why"].startswith("Nothing sensible was found: ")
     assert found["missed"] == ["max-time"]
     assert "(--max-time). new.toml was not written." in done.stderr
     assert not (folder / "new.toml").exists()

@@ -13,28 +13,10 @@ from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.errors import AccountError, DataError, UsageError
-from accord.forecast import plan as planning
-from accord.planning.machine import Speed
-from accord.protocols.base import Task
 from accord.state.database import Database
 from accord.state.ledger import Ledger
-from tests.planning.worlds import SPEED
 from tests.protocols.worlds import agreement
 from tests.run.worlds import A_ROWS, table
-
-
-@pytest.fixture(autouse=True)
-def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that is not measured."""
-
-    class Known:
-        def __init__(self, folder: Path | None) -> None:
-            pass
-
-        def __call__(self, agreement: Agreement, task: Task) -> Speed:
-            return SPEED
-
-    monkeypatch.setattr(planning, "Speedometer", Known)
 
 
 def test_counts_are_enough(tmp_path: Path) -> None:
@@ -86,8 +68,9 @@ def test_a_wish_that_means_nothing_is_refused(wish: dict[str, float], tmp_path: 
 
 def test_recall_is_seen_on_errors_of_the_own_records(tmp_path: Path) -> None:
     agreed = starter("people")
-    found = accord.plan(agreed, generate_people(250, None, 0).a, party="A", state=tmp_path)
+    found = accord.plan(agreed, generate_people(250, None, 0).a, party="A", recall=0.5, state=tmp_path)
     assert found.from_data
+    assert found.agreed.estimated
     assert found.agreed.recall is not None
     assert 0.8 < found.agreed.recall <= 1
     fewer = [one.recall for one in found.options if one.bins and one.blocking.count(";") == 1]

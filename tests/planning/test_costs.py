@@ -16,12 +16,13 @@ from accord.datasets.starter import starter
 from accord.network import Network
 from accord.planning import costs
 from accord.planning.costs import ALL, Terms
+from accord.planning.machine import speed_of
 from accord.planning.spread import Spread, from_sizes
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
 from accord.side import Side
 from accord.simulation.pair import load_both, simulate
-from tests.planning.worlds import LAN, SPEED
+from tests.planning.worlds import LAN
 from tests.protocols.worlds import agreement
 
 
@@ -29,7 +30,9 @@ def bill(agreed: Agreement, spread: Spread, sizes: tuple[int, int], matches: int
     task = agreed.task
     told = costs.releases_of(task, sizes)
     foreseen = costs.foresee(task, told, [spread], sizes)
-    return costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, matches), 0.0)
+    return costs.bill(
+        agreed, task, foreseen, ALL, speed_of(task.lowered.node, "ot"), Terms(sizes, LAN, matches), 0.0
+    )
 
 
 def planned(agreed: Agreement, made: Any, matches: int) -> costs.Bill:
@@ -46,7 +49,10 @@ def test_workers_share_the_comparisons_and_nothing_else() -> None:
     spread = Spread(np.array([20_000]), np.array([20_000]))
     foreseen = costs.foresee(task, costs.releases_of(task, sizes), [spread], sizes)
     found = {
-        n: costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, 0, n), 0.0) for n in (1, 2, 4)
+        n: costs.bill(
+            agreed, task, foreseen, ALL, speed_of(task.lowered.node, "ot"), Terms(sizes, LAN, 0, n), 0.0
+        )
+        for n in (1, 2, 4)
     }
     table = costs._TABLE * 20_000
     alone = found[1].work.processor - table
@@ -118,7 +124,9 @@ def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:
     task = agreed.task
     foreseen = costs.foresee(task, costs.releases_of(task, (500, 500)), [spread], (500, 500))
     near, far = (
-        costs.bill(agreed, task, foreseen, ALL, SPEED, Terms((500, 500), network, 0), 0.0)
+        costs.bill(
+            agreed, task, foreseen, ALL, speed_of(task.lowered.node, "ot"), Terms((500, 500), network, 0), 0.0
+        )
         for network in (LAN, Network(1, 300))
     )
     assert near.bytes == far.bytes

@@ -10,12 +10,12 @@ import pytest
 from accord.datasets.starter import starter
 from accord.planning.figures import Plan, Range
 from accord.planning.plan import price_agreed
-from tests.planning.worlds import question, speeds
+from tests.planning.worlds import question
 
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return price_agreed(starter("products"), question(200, 300), speeds)
+    return price_agreed(starter("products"), question(200, 300))
 
 
 def test_a_range_holds_what_it_was_made_of() -> None:

@@ -57,7 +57,8 @@ def test_grids_have_other_cells_in_both_styles() -> None:
 
 def test_passes_are_left_out_one_at_a_time() -> None:
     agreed = agreement(blocking=passes("x", "grid"), rule="within(x, 1)")
-    assert any(len(one.passes) == 1 for one in blockings(agreed, (500, 500)))
+    assert any(len(one.passes) == 1 for one in blockings(agreed, (500, 500), fewer=True))
+    assert not any(len(one.passes) == 1 for one in blockings(agreed, (500, 500)))
 
 
 def test_protocols_are_those_that_rule_and_blocking_allow() -> None:

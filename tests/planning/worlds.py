@@ -1,20 +1,13 @@
-"""What the tests of planning share: a machine of known speed, questions, small agreements."""
+"""What the tests of planning share: questions, small agreements."""
 
 from __future__ import annotations
 
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
 from accord.network import Network
-from accord.planning.machine import PairSeconds, Speed
 from accord.planning.plan import PlanQuestion
-from accord.protocols.base import Task
 
-SPEED = Speed(PairSeconds(4e-6, 5e-5), PairSeconds(1e-6, 3e-5), 0.4, 3e-4)
 LAN = Network(1000, 0.5)
-
-
-def speeds(agreement: Agreement, task: Task) -> Speed:
-    return SPEED
 
 
 def question(a: int, b: int, **rest: object) -> PlanQuestion:

@@ -155,6 +155,7 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
         elif of.length > 2:
             # In some of the rows that are alike a few places differ, so that thresholds are met as well.
             columns[of.name][::30] ^= own.random((-(-rows // 30), of.length)) < 0.05
+            np.minimum(columns[of.name], of.high, out=columns[of.name])
     for name in [name for name in columns if name.endswith(" ones")]:
         columns[name] = columns[name.replace(" ones", " bits")].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)

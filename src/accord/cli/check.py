@@ -20,7 +20,7 @@ from accord.cli.check_typed import (
     PersonColumn,
     Typed,
 )
-from accord.cli.options import Json, named_state
+from accord.cli.options import Json
 from accord.cli.places import TABLE, find_table, find_table_or_none, shown
 from accord.cli.terminal import say
 from accord.cli.words import as_options
@@ -122,7 +122,7 @@ def check(
         side = side_of(found, party) if party is not None else None
         known = read_known(found, data, layout, typed, force)
         facts, file = _judge(found, data, side, known, show or [])
-        facts |= _outlook(found, side, file, named_state(context))
+        facts |= _outlook(found, side, file)
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -195,17 +195,12 @@ def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> l
     return list(dict.fromkeys(warning for one in told for warning in one.warnings(records)))
 
 
-def _outlook(
-    agreement: Agreement, side: Side | None, file: FileCheck | None, state: Path | None
-) -> dict[str, Any]:
+def _outlook(agreement: Agreement, side: Side | None, file: FileCheck | None) -> dict[str, Any]:
     """What a run is expected to take, where sizes are known; its warning comes before all advice."""
-    import os
-
     from accord.forecast.expected import look_ahead
-    from accord.state.folder import state_folder
 
     records = file.read if file is not None else None
-    found = look_ahead(agreement, side, records, state_folder(state, os.environ))
+    found = look_ahead(agreement, side, records)
     if found is None:
         return {}
     whose = "yours" if records is not None else "A's"

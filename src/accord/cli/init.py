@@ -75,6 +75,19 @@ def init(
             show_default=False,
         ),
     ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of the smaller table that is expected to match; a run shows at most twice that."
+        ),
+    ] = None,
+    max_time: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="What a run may take; default: 600 s with ε = 0, else a day."),
+    ] = None,
+    monthly: Annotated[
+        bool, typer.Option("--monthly", help="It is done again and again, with tables that grow.")
+    ] = False,
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
@@ -104,12 +117,13 @@ def init(
         raise UsageError(problem=f"{problem} {'|'.join(Kind)}`.")
     if table is None:
         answers = {
-            "--for": agreement, "--type": type_, "--records": records, "--parties": parties,
-            "--disclose": disclose, "--field": field, "--rarity": rarity,
+            "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
+            "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
+            "--monthly": monthly,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
-        write_template(template or kind or Kind.people, out or _USUAL, force)
+        write_template(template or kind or Kind.people, out or _USUAL, force, records)
         return
     from accord.cli.init_table import draft_from, lay_out_for
     from accord.cli.init_told import Told
@@ -124,6 +138,9 @@ def init(
         disclose=tuple(disclose or ()),
         fields=tuple(field or ()),
         rarity=rarity,
+        overlap=overlap,
+        max_time=max_time,
+        monthly=monthly,
         id_row=id_row,
         dates=tuple(date or ()),
         layout=layout,
@@ -137,11 +154,21 @@ def init(
     lay_out_for(agreement, told, force)
 
 
-def write_template(kind: Kind, out: Path, force: bool = False) -> None:
+def write_template(
+    kind: Kind, out: Path, force: bool = False, records: tuple[int, int] | None = None
+) -> None:
     """Write a commented agreement that fits the data of `accord generate`; those for patients and customers
-    fit the data for people."""
-    from accord.datasets.starter import starter_text
+    fit the data for people. Bins and protocol are those for so many records."""
     from accord.table.sinks.files import write_file
 
-    write_file(out, starter_text(kind.value, secrets.token_hex(16)).encode(), replace=force)
+    salt = secrets.token_hex(16)
+    if records is None:
+        from accord.datasets.starter import starter_text
+
+        text = starter_text(kind.value, salt)
+    else:
+        from accord.drafting.how import fit_template
+
+        text = fit_template(kind.value, salt, records)
+    write_file(out, text.encode(), replace=force)
     say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)

@@ -46,6 +46,12 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
         told = _ask_parties(seen, told)
     if told.records is None:
         told = _ask_records(seen, told)
+    if not told.monthly:
+        told = _ask_often(seen, told)
+    if told.overlap is None:
+        told = _ask_overlap(seen, told)
+    if told.max_time is None:
+        told = _ask_time(seen, told)
     told = _ask_values(seen, fields, told)
     told = _ask_ranges(seen, fields, told)
     told = _ask_within(seen, fields, told)
@@ -158,6 +164,40 @@ def _ask_records(seen: Seen, told: Told) -> Told:
 
     own, _ = _settle(seen, "Yours", usual, take_own).records or (1, 1)
     return _settle(seen, "Your partner's", usual, lambda typed: replace(told, records=(own, _number(typed))))
+
+
+def _ask_often(seen: Seen, told: Told) -> Told:
+    def take(answer: str) -> Told:
+        if answer not in ("once", "monthly"):
+            raise UsageError(problem="once, or monthly.")
+        return replace(told, monthly=answer == "monthly")
+
+    return _settle(seen, "Is this done once, or monthly with tables that grow", "once", take)
+
+
+def _ask_overlap(seen: Seen, told: Told) -> Told:
+    """Twice as much will be the most that a run shows."""
+
+    def take(answer: str) -> Told:
+        return replace(told, overlap=_share(answer) if answer else None)
+
+    question = "About which share of the smaller table do both have, such as 30%? Enter if nobody knows"
+    return _settle(seen, question, "", take)
+
+
+def _share(typed: str) -> float:
+    try:
+        return float(typed[:-1]) / 100 if typed.endswith("%") else float(typed)
+    except ValueError:
+        raise UsageError(problem="A share, such as 30% or 0.3.") from None
+
+
+def _ask_time(seen: Seen, told: Told) -> Told:
+    def take(answer: str) -> Told:
+        return replace(told, max_time=_number(answer) * 60.0 if answer else None)
+
+    question = "How many minutes may a run take? Enter for what is usual: ten with ε = 0, else up to a day"
+    return _settle(seen, question, "", take)
 
 
 def round_up(rows: int) -> int:
@@ -279,6 +319,8 @@ def command_line(told: Told) -> str:
     words += [word for option, given in options for one in given for word in (option, one)]
     words += ["--parties", *told.parties] if told.parties else []
     words += ["--records", *map(str, told.records)] if told.records else []
-    words += ["--id-row"] * told.id_row + ["--rarity"] * told.rarity
+    words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
+    words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
+    words += ["--id-row"] * told.id_row + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
     words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

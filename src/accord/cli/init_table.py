@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def draft_from(told: Told, out: Path, force: bool) -> None:
     """Write a draft for this table, and how the table is laid out."""
+    from accord.drafting.confirming import find_id
     from accord.drafting.draft import make_draft
     from accord.table.sinks.files import require_target, write_file
     from accord.table.sources.opening import input_files
@@ -48,6 +49,8 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     if answers.about_people:
         say("Learning weights from made-up people: this takes a few seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
+    if draft.agreement.series is not None and not find_id(seen.columns):
+        raise UsageError(problem=_NO_SERIES)
     check = _try(draft.agreement, seen, told)
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
@@ -208,6 +211,10 @@ _NO_ID = Fault(
     "No column names the records.",
     "Name one with --type COLUMN=id; --id-row names them by their rows, 1, 2, …",
 )
+_NO_SERIES = (
+    "Every month records are known again by their ids, and no column names them: name one with --type "
+    "COLUMN=id, or leave out --monthly."
+)
 _MENDS = (
     "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
     "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "
@@ -279,7 +286,8 @@ def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
     from accord.agreement.disclosure import alone
     from accord.drafting.confirming import fields_by_column
-    from accord.drafting.draft import DELTA, EPSILON
+    from accord.drafting.how import DELTA, EPSILON
+    from accord.forecast.expected import look_ahead
 
     agreed = draft.agreement
     if draft.rule.learnt:
@@ -294,13 +302,19 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
         say(f"Not compared, since a rule for people has no use for them: {unused}.", err=True)
     for note in alone(agreed):
         say(f"Worth knowing: {note}", err=True)
-    way = "all pairs, ε = 0"
+    way, limit = "all pairs, ε = 0", "--epsilon 0 --delta 0"
     if agreed.passes:
-        way = (
-            f"{', '.join(one.name or '' for one in agreed.passes)}; ε = {EPSILON}, δ = {DELTA} on both sides"
-        )
+        passes = ", ".join(one.name or "" for one in agreed.passes)
+        way = f"{passes}; ε = {EPSILON}, δ = {DELTA} on both sides"
+        limit = f"--epsilon {EPSILON} --delta {DELTA}"
     say(f"Records are compared by: {way}.", err=True)
+    if outlook := look_ahead(agreed, None, None):
+        say(f"Expected: {outlook.describe()}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     _tell_layout(told, beside)
     names = shlex.quote(str(out)), shlex.quote(told.typed)
-    say(f"Next: `accord check {names[0]} {names[1]}`, and what it costs: `accord plan {names[0]}`.", err=True)
+    say(f"Next: `accord check {names[0]} {names[1]}`, and other ways: `accord plan {names[0]}`.", err=True)
+    often = "for all months together, linked with --series" if agreed.series else "for one run"
+    if told.monthly and not agreed.series:
+        often = "for every month"
+    say(f"An account that allows it, {often}: `accord ledger budget NAME {limit}`.", err=True)

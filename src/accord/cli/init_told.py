@@ -36,6 +36,9 @@ class Told:
     fields: tuple[str, ...] = ()
     """What is said of fields: FIELD.WORD=VALUE."""
     rarity: bool = False
+    overlap: float | None = None
+    max_time: float | None = None
+    monthly: bool = False
     id_row: bool = False
     dates: tuple[str, ...] = ()
     layout: Path | None = None
@@ -49,6 +52,9 @@ class Told:
             "--disclose": self.disclose,
             "--field": self.fields,
             "--rarity": self.rarity,
+            "--overlap": self.overlap,
+            "--max-time": self.max_time,
+            "--monthly": self.monthly,
         }
         return [option for option, value in given.items() if value]
 
@@ -84,6 +90,9 @@ def answers_of(seen: Seen, told: Told) -> Answers:
         missing=said["missing"],
         missing_values=_lists(said["missing_values"]),
         rarity=told.rarity,
+        overlap=told.overlap,
+        max_time=told.max_time,
+        monthly=told.monthly,
         as_guessed=not told.asks and any(one.guessed for one in seen.columns),
     )
 

@@ -46,8 +46,14 @@ def plan(
         str | None,
         typer.Option(metavar="lan|wan|MBIT/MS", help="The network between the parties; default: as agreed."),
     ] = None,
-    recall: Annotated[float, typer.Option(help="The share of all matches that must be found.")] = 1.0,
-    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="No more time than this.")] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="The share of all matches that must be found; default: as in the agreement."),
+    ] = None,
+    max_time: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="No more time than this; default: a day, 600 s with ε = 0."),
+    ] = None,
     max_bytes: Annotated[float | None, typer.Option(metavar="BYTES", help="No more bytes than this.")] = None,
     max_epsilon: Annotated[
         float | None, typer.Option(help="No larger ε than this; default: the agreed one.")
@@ -171,7 +177,7 @@ def _row(option: Option, found: Plan, most: float) -> list[str]:
         option.protocol + (" greedy" if option.greedy else ""),
         option.blocking or "none",
         "none" if epsilon is None else f"{epsilon:g}",
-        "?" if option.recall is None else f"{option.recall:.3f}",
+        option.tell_recall(),
         f"{option.comparisons.expected:,.0f}",
         sized(round(option.bytes.expected)),
         lasting(option.seconds.expected),

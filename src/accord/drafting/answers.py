@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from accord.agreement.document import PARTY_PATTERN
 from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, ColumnKind, Confirmed
@@ -51,6 +52,12 @@ class Answers:
     missing: Mapping[str, str] = field(default_factory=dict)
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rarity: bool = False
+    overlap: float | None = None
+    """The share of the smaller table that is expected to match; None where nobody knows."""
+    max_time: float | None = None
+    """Seconds that a run may take; None for what is usual (planning/choose.py)."""
+    monthly: bool = False
+    """Whether it is done again and again, with tables that grow."""
     as_guessed: bool = False
     """Whether some column was taken for what it looks like, and nobody was asked: cells decided then."""
 
@@ -81,6 +88,10 @@ class Answers:
             yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(ColumnKind.LATITUDE)) != len(self.named(ColumnKind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
+        if self.overlap is not None and not 0 < self.overlap <= 1:
+            yield Fault("`accord init --overlap`", "is a share of the smaller table, above 0 and at most 1.")
+        if self.max_time is not None and not 0 < self.max_time < inf:
+            yield Fault("`accord init --max-time`", "is a number of seconds above 0.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
             mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
             problem = f"each is a whole number from 1 to {MOST_PLANNED:,}."

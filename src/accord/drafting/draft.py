@@ -2,7 +2,8 @@
 
     confirmed types ─┬─ fields.py   how each is cleaned and encoded
        and answers   ├─ rules.py    what a match is
-                     └─ passes.py   which records are compared
+                     ├─ passes.py   which records may be compared
+                     └─ how.py      which are, for the expected sizes
 
 The text is a function of `Answers` and the salt, and of nothing else: two tables whose owners confirm the
 same give the same draft.
@@ -10,16 +11,18 @@ same give the same draft.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields, quote
-from accord.drafting.passes import Passes, draft_passes, fit_passes, keys_of
+from accord.drafting.how import settle_draft, write_all_pairs, write_expected, write_how, write_passes
+from accord.drafting.passes import draft_passes, keys_of
 from accord.drafting.rules import Drafted, compared, draft_rule, sketch_rule
 
-EPSILON, DELTA = "1.6", "2^-40"
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
 # confirmed for its columns, and from the owner's answers; from nothing else in the table: no cell, no count
@@ -53,46 +56,24 @@ _FIELDS = """\
 # The agreed fields. Each party maps its own columns to these names outside this file. missing: "differs"
 # (an empty cell agrees with nothing), "skip" (such a record is left out) or "error".
 """
-_PASSES = """\
-# Only records that meet in a bin of some pass are compared. The bins are public: hashes of what records hold,
-# as many as cost the least for the expected sizes.
-"""
-_LAPLACE = f"""\
-# The Laplace Protocol: each side adds dummies, so that its bins tell little about any record that matches
-# nothing. A smaller epsilon protects more and costs more comparisons. One epsilon covers all passes.
-[protocol]
-name = "laplace"
-sort = true
-prune = 0              # stop at this percentile of the bins' noisy sizes; 0 compares everything
-greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
-
-[protocol.A]
-epsilon = {EPSILON}
-delta = "{DELTA}"
-noise = "auto"         # whichever needs fewer dummies
-
-[protocol.B]
-epsilon = {EPSILON}
-delta = "{DELTA}"
-noise = "auto"
-"""
-_ALL_PAIRS = """\
-# Every record is compared with every record, which reveals nothing about records that match nothing (ε = 0).
-# {why}
-[protocol]
-name = "all-pairs"
-greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
-"""
 _MOST = """\
 # The most of its records that each side shows, as a number or a share of its table: a run that would show
-# more ends before it does, even if the partner lies about what matches. Take what you expect, and a little
-# more.
+# more ends before it does, even if the partner lies about what matches. Here twice what was expected.
 [most_matches]
-A = "60%"
-B = "60%"
+A = "{most}%"
+B = "{most}%"
 """
-_CHEAPER = "For tables of these sizes a blocking would save little; for much larger ones draft again."
-_NO_KEY = "None of the fields can serve as a key that would save comparisons."
+_SERIES = """\
+# Every month goes on from the one before: a record is released once, and paid for once. Sizes of the first
+# tables and of later arrivals are declared, never counted: declare a little more than you expect.
+[series.first]
+A = {0}
+B = {1}
+
+[series.arrivals]
+A = "10%"
+B = "10%"
+"""
 
 
 @dataclass(frozen=True)
@@ -109,45 +90,47 @@ class Draft:
 def make_draft(answers: Answers, salt: str) -> Draft:
     """The draft for these answers."""
     rule = draft_rule(answers)
-    # Bins are fitted under a salt that is always the same: no draft follows from its salt.
-    passes = fit_passes(
-        draft_passes(answers), answers.records, lambda tried: _parse(_text(answers, rule, tried, "00000000"))
-    )
-    text = _text(answers, rule, passes, salt)
+    how, keys, series = write_all_pairs(), list[str](), False
+    if passes := draft_passes(answers):
+        written = write_passes("\n".join(one.text for one in passes))
+        # Settled under a salt that is always the same: no draft follows from its salt.
+        draft = _parse(_text(answers, rule, written, keys_of(passes), "00000000"))
+        settled = settle_draft(draft, answers.overlap, answers.max_time)
+        how, keys = write_how(settled), [*settled.blocking_fields]
+        series = answers.monthly and settled.protocol.in_series
+    text = _text(answers, rule, how, keys, salt)
+    if series:
+        text += "\n" + _SERIES.format(*answers.records)
     used = {one.name for one in compared(answers)}
     return Draft(text, _parse(text), rule, tuple(one.name for one in answers.fields if one.name not in used))
 
 
 def require_sound(answers: Answers) -> None:
     """Raise what would be wrong with the draft for these answers, before anything is learnt for it."""
-    _parse(_text(answers, sketch_rule(answers), (), "00000000"))
+    _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), "00000000"))
 
 
 def _parse(text: str) -> Agreement:
     return parse_agreement(text, "The draft")
 
 
-def _text(answers: Answers, rule: Drafted, passes: Passes, salt: str) -> str:
-    fields = "\n".join(block.text for block in draft_fields(compared(answers), answers, keys_of(passes)))
+def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: str) -> str:
+    fields = "\n".join(block.text for block in draft_fields(compared(answers), answers, keys))
     parts = [
         (_GUESSED if answers.as_guessed else _CONFIRMED) + _HEAD.format(salt=salt),
         f'{_tell_rule(rule)}rule = """\n{rule.text}\n"""\n',
         '# How records are compared without showing them.\nengine = "ot"\n',
         f'[parties]\nA = "{answers.parties[0]}"\nB = "{answers.parties[1]}"\n',
-        f"# How many records each side expects to have: for prices that both see.\n[expected]\n"
-        f"A = {answers.records[0]}\nB = {answers.records[1]}\n",
+        write_expected(answers.records),
         f"{_FIELDS}{fields}",
-        *([_PASSES + "\n".join(one.text for one in passes), _LAPLACE] if passes else [_all_pairs(answers)]),
+        how,
         "# What each side shows of a record that matches; its id is always shown.\n"
         f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n",
-        _MOST,
     ]
+    if answers.overlap is not None:
+        parts.append(_MOST.format(most=min(100, ceil(20 * answers.overlap) * 10)))
     return "\n".join(parts)
 
 
 def _tell_rule(rule: Drafted) -> str:
     return _LEARNT.format(recall=rule.recall, precision=rule.precision) if rule.learnt else _AGREEING
-
-
-def _all_pairs(answers: Answers) -> str:
-    return _ALL_PAIRS.format(why=_CHEAPER if draft_passes(answers) else _NO_KEY)

@@ -1,38 +1,24 @@
-"""Which records of a draft are compared: passes that suit the mix of types, as many bins as the expected
-sizes want, or all pairs where that costs less.
+"""Which records of a draft may be compared: passes that suit the mix of types, as `accord plan` begins with.
 
-Everything follows from public numbers. Prices are those of `accord plan` from numbers of records alone, on a
-slow machine that is the same everywhere: a draft must not follow from the machine that made it.
+How many bins they have in the end, or whether there are any, the policy of planning settles (how.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from math import ceil, isqrt
 
-from accord.agreement.by_pass import best_buckets
-from accord.agreement.document import Agreement, OtOptions
 from accord.drafting.answers import Answers
 from accord.drafting.kinds import ColumnKind
-from accord.errors import AccordError
 from accord.exact import text
-from accord.planning.figures import Plan, cost
-from accord.planning.machine import SLOW
-from accord.planning.plan import NETWORKS, PlanQuestion, price_agreed
 
 _MOST_PASSES = 3
 """Each takes its part of ε; a fourth finds little more."""
-_WORTH = 2.0
-"""How many times cheaper than all pairs a blocking must be."""
-_PATIENCE = 60.0
-"""Seconds on the slow machine that anybody waits rather than spend ε."""
 _BUCKETS = 100
 _FEWEST_CELLS = 100
-_CELLS = (Fraction(1), Fraction(2), Fraction(4), Fraction(8))
-"""A cell that costs the least has some twenty records, as many as dummies; tried are four and more."""
 
 
 @dataclass(frozen=True)
@@ -153,63 +139,3 @@ def _grid(answers: Answers) -> Grid:
     while ceil(tall / cell) * ceil(wide / cell) > most:
         cell *= 2
     return Grid(cell, reach)
-
-
-# -- how many bins, or none ---------------------------------------------------------------------------------
-
-
-def fit_passes(passes: Passes, sizes: tuple[int, int], make: Callable[[Passes], Agreement]) -> Passes:
-    """The passes with the bins that cost the least for tables of these sizes; none where all pairs is soon
-    done, or cheaper, as `accord plan` says, or not much more."""
-    if not passes:
-        return ()
-    fitted = [_fit_buckets(one, sizes, make) for one in _variants(passes)]
-    plans = {one: plan for one in fitted if one and (plan := _price(make(one), sizes)) is not None}
-    chosen = min(plans, key=lambda one: cost(plans[one].agreed), default=())
-    return chosen if chosen and _pays(plans[chosen]) else ()
-
-
-def _pays(plan: Plan) -> bool:
-    """Whether a blocking saves enough to spend ε on it, and matches that it may miss."""
-    every = [one for one in plan.options if one.all_pairs and one.greedy == plan.agreed.greedy]
-    warned = any(one.code == "all-pairs-is-cheaper" for one in plan.warnings)
-    least = max(_PATIENCE, _WORTH * plan.agreed.seconds.expected)
-    return not warned and all(one.seconds.expected > least for one in every)
-
-
-def _variants(passes: Passes) -> Iterator[Passes]:
-    """With other cells, where there are some."""
-    if not any(isinstance(part, Grid) for one in passes for part in one.parts):
-        yield passes
-        return
-    for times in _CELLS:
-        yield tuple(replace(one, parts=tuple(_widen(part, times) for part in one.parts)) for one in passes)
-
-
-def _widen(part: Key | Grid, times: Fraction) -> Key | Grid:
-    return replace(part, cell=part.cell * times) if isinstance(part, Grid) else part
-
-
-def _fit_buckets(passes: Passes, sizes: tuple[int, int], make: Callable[[Passes], Agreement]) -> Passes:
-    """As many buckets as cost the least; none where these cells make no sound blocking."""
-    try:
-        best = best_buckets(make(passes), sizes)
-    except AccordError:
-        return ()
-    return tuple(
-        replace(one, parts=tuple(_bucket(part, count) for part in one.parts))
-        for one, count in zip(passes, best, strict=True)
-    )
-
-
-def _bucket(part: Key | Grid, count: int | None) -> Key | Grid:
-    return replace(part, buckets=max(2, count)) if isinstance(part, Key) and count is not None else part
-
-
-def _price(agreement: Agreement, sizes: tuple[int, int]) -> Plan | None:
-    engine = agreement.engine
-    network = engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
-    try:
-        return price_agreed(agreement, PlanQuestion(sizes, network), lambda *_: SLOW)
-    except AccordError:
-        return None

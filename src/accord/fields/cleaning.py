@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +51,13 @@ def clean(texts: pa.Array, steps: Sequence[str | Drop]) -> pa.Array:
 
 def clean_list(values: Sequence[str], steps: Sequence[str | Drop]) -> list[str | None]:
     """A list of values as cells are compared with them."""
-    return clean(fold(pa.array(values, pa.large_string())), steps).to_pylist()
+    return [*_clean_list(tuple(values), tuple(steps))]
+
+
+@lru_cache(maxsize=64)
+def _clean_list(values: tuple[str, ...], steps: tuple[str | Drop, ...]) -> tuple[str | None, ...]:
+    """The same, kept: a plan reads one agreement again and again, with little changed."""
+    return tuple(clean(fold(pa.array(values, pa.large_string())), steps).to_pylist())
 
 
 def empty_to_null(texts: pa.Array) -> pa.Array:

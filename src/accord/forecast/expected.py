@@ -1,27 +1,23 @@
 """What a run is expected to take, shown where it is decided about: `check`, and the consent to a linkage.
 
 Sizes are those that the agreement expects, or else the partner is assumed to be as large as oneself, which is
-said. Time is this machine's own: as it was measured, or, where the work is small and nothing was measured
-yet, as on a slow machine; only work that takes a while is worth a measurement.
+said. Time is this machine's own, as far as a guess of its pace goes (pace.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from accord.agreement.document import Agreement, OtOptions
+from accord.agreement.document import Agreement
 from accord.errors import AccordError
 from accord.fields.columns import Records
-from accord.forecast.speed import Speedometer
+from accord.forecast.pace import measure_pace
 from accord.network import Network
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, Own, PlanQuestion, price_agreed
+from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
 from accord.side import Side
 from accord.wording import lasting, sized
 
-_WORTH_MEASURING = 1 << 21
-"""Comparisons."""
 _FAR, _MORE = 1.5, 1.25
 """From where on the most is worth a word beside what is expected, and the network beside the processor."""
 
@@ -33,9 +29,6 @@ class Outlook:
     plan: Plan
     assumed: bool
     """Whether the partner's size is a guess."""
-    guessed: bool = False
-    """Whether the speed of this machine is: the work is too small to be worth a measurement."""
-
     accountable: bool = False
 
     @property
@@ -62,8 +55,6 @@ class Outlook:
         work, whole = self.plan.agreed.work, self.plan.agreed.seconds.expected
         network = Network.parse(self.plan.network)
         line = f"a line of {network.megabits:g} Mbit/s and {network.milliseconds:g} ms"
-        if self.guessed:
-            return f"about {lasting(whole)} on a slow machine and {line}"
         if whole <= _MORE * work.processor:
             return f"{lasting(whole)} on this machine and {line}"
         return (
@@ -87,9 +78,7 @@ class Outlook:
         }
 
 
-def look_ahead(
-    agreement: Agreement, side: Side | None, records: Records | None, folder: Path | None
-) -> Outlook | None:
+def look_ahead(agreement: Agreement, side: Side | None, records: Records | None) -> Outlook | None:
     """What a run will take, as far as sizes are known; None where they are not, or nothing can be said."""
     if side is None and records is not None:
         side = _likely_side(agreement, records)
@@ -98,16 +87,12 @@ def look_ahead(
     if sizes is None:
         return None
     try:
-        question = PlanQuestion(sizes, agreed_network(agreement))
-        meter = Speedometer(folder, measure=None)
-        found = price_agreed(agreement, question, meter, own)
-        if meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
-            meter = Speedometer(folder)
-            found = price_agreed(agreement, question, meter, own)
+        question = PlanQuestion(sizes, agreed_network(agreement), pace=measure_pace())
+        found = price_agreed(agreement, question, own)
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
         return None
-    return Outlook(found, agreement.expected is None, meter.guessed, agreement.accountable)
+    return Outlook(found, agreement.expected is None, agreement.accountable)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:
@@ -117,12 +102,6 @@ def _likely_side(agreement: Agreement, records: Records) -> Side:
         return Side.A
     a, b = agreement.expected.A, agreement.expected.B
     return Side.A if abs(a - records.size) <= abs(b - records.size) else Side.B
-
-
-def agreed_network(agreement: Agreement) -> Network:
-    """What lies between the parties, as they agree."""
-    engine = agreement.engine
-    return engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
 
 
 def _sizes(agreement: Agreement, side: Side | None, records: Records | None) -> tuple[int, int] | None:

@@ -26,12 +26,11 @@ from accord.errors import AccountError, DataError, Fault, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.schema import agreed_columns
-from accord.forecast.expected import agreed_network
-from accord.forecast.speed import Speedometer
+from accord.forecast.pace import measure_pace
 from accord.network import Network
 from accord.planning.choose import Wanted
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, Own, PlanQuestion, make_plan
+from accord.planning.plan import NETWORKS, Own, PlanQuestion, agreed_network, make_plan
 from accord.planning.recall import with_errors
 from accord.privacy.number import show
 from accord.side import Side
@@ -56,7 +55,7 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     layout: Layout | None = None,
     overlap: float | None = None,
     network: str | None = None,
-    recall: float = 1.0,
+    recall: float | None = None,
     max_time: float | None = None,
     max_bytes: float | None = None,
     max_epsilon: float | None = None,
@@ -73,21 +72,21 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
 
     `overlap` is the share of the smaller table that is expected to match something, 0.3 by default.
     `network` is "lan", "wan", or
-    Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
-    that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
-    fast this machine is, is measured once and kept in the folder `state`. With data, the account `dataset`
-    that is kept there is asked whether it would allow the agreed run. With `workers` the time is for that
+    Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice finds `recall` of
+    all matches, within seconds, bytes and ε as named; by default what is agreed, and at most a day. Of what
+    does, it is the quickest with ε = 0 if that takes ten minutes or less, or `max_time`; else the quickest.
+    With data, the account `dataset` that is kept in the folder `state` is asked whether it would allow the
+    agreed run. With `workers` the time is for that
     many processes per side, but no more than this machine has cores; the partner is assumed to have as many.
     Without it, it is the time of one.
     """
     _require_kinds(agreement, data, party, layout, dataset)
     wish = Wanted(
-        _number("recall", recall),
+        None if recall is None else _number("recall", recall),
         _positive("max_time", max_time),
         _positive("max_bytes", max_bytes),
         _epsilon(max_epsilon),
     )
-    folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)
     share = None if overlap is None else _number("overlap", overlap)
     named = read_sizes(agreement, records)
@@ -96,12 +95,11 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
-        return make_plan(agreement, PlanQuestion(named, between, share, wish, processes), Speedometer(folder))
+        return make_plan(agreement, PlanQuestion(named, between, share, wish, processes, measure_pace()))
     own = read_own(agreement, data, party, layout or Layout())
-    sizes = sizes_with(own, named)
-    found = make_plan(
-        agreement, PlanQuestion(sizes, between, share, wish, processes), Speedometer(folder), own
-    )
+    asked = PlanQuestion(sizes_with(own, named), between, share, wish, processes, measure_pace())
+    found = make_plan(agreement, asked, own)
+    folder = state_folder(as_path_or_none("state", state), os.environ)
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 

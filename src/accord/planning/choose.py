@@ -1,15 +1,23 @@
-"""Which option to take, why, and what is worth a warning.
+"""The one policy: which option to take, why, and what is worth a warning.
 
-The choice is the cheapest option that meets every wish: by default the agreed ε, and every match found. Where
-none does, the nearest is taken, which keeps the ε and fails by the least, and the plan says by what. Warnings
-are ordered by what they cost their reader: first what makes the agreed run pointless or impossible, then what
-it risks, then what it wastes.
+An option must meet every wish: a share of the matches, time, bytes, ε. What nobody wishes otherwise is what
+is agreed: no larger ε, and no fewer matches; and at most a day. Of those that do,
+
+    1. the quickest with ε = 0, if it takes at most ten minutes, or as long as was said;
+    2. else the quickest.
+
+Where none does, the nearest is shown, which keeps the ε and fails by the least, with what would help: that is
+no recommendation. Times are those of a machine that is written down (machine.py), so that both sides, and
+`init`, `check`, `plan` and the consent to a linkage, choose alike.
+
+Warnings are ordered by what they cost their reader: first what makes the agreed run pointless or impossible,
+then what it risks, then what it wastes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, prod
 
 from accord.planning.figures import Option, Warning, cost
@@ -17,9 +25,15 @@ from accord.privacy.calibration import WORRYING_EPSILON
 from accord.wording import counted, lasting, sized
 
 _SLACK = 1e-9
-_CLEARLY = 2
-"""So many times as fast is faster, whatever the error of the two estimates."""
-_SOON = 10.0
+SOON = 600.0
+"""Seconds that ε = 0 may take, if nobody says."""
+DAY = 86_400.0
+"""Seconds that anything may take, if nobody says."""
+_LEVELS = 200
+"""Estimates of a recall that are the same in so many parts say the same: half a percent."""
+_LOW = 0.9
+"""A recall worth a word."""
+_MOMENT = 10.0
 """Seconds that nobody minds."""
 _BOUND = 1.5
 """How many times as long as the processor the network must take, to be what a run waits for."""
@@ -29,17 +43,33 @@ _WORTH = 2.0
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the choice must meet; None where anything will do."""
+    """What the choice must meet."""
 
-    recall: float = 1.0
+    recall: float | None = None
+    """By default what the agreement finds as it is written."""
     max_time: float | None = None
+    """By default a day, and ten minutes with ε = 0."""
     max_bytes: float | None = None
+    """None where anything will do."""
     max_epsilon: float | None = None
     """By default the agreed one."""
 
+    def no_worse_than(self, agreed: Option) -> Wanted:
+        """With what is agreed where nothing else is wished for."""
+        recall = agreed.recall or 0.0
+        if agreed.estimated:
+            # The least that is the same: whatever is chosen by it has the same least again.
+            recall = max(0.0, (round(_LEVELS * recall) - 0.5) / _LEVELS)
+        epsilon = agreed.largest_epsilon
+        return replace(
+            self,
+            recall=recall if self.recall is None else self.recall,
+            max_epsilon=epsilon if self.max_epsilon is None else self.max_epsilon,
+        )
+
 
 ANY = Wanted()
-"""Every match, at the agreed ε, whatever it costs."""
+"""What is agreed."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +83,34 @@ class Miss:
 
 def misses(option: Option, wish: Wanted) -> list[Miss]:
     """What of the wish an option does not meet."""
-    found, epsilon = [], option.largest_epsilon
-    if option.recall is None and wish.recall > 0:
-        found.append(Miss("recall", "nobody knows its recall without data", inf))
-    elif option.recall is not None and option.recall < wish.recall - _SLACK:
-        words = f"it finds {option.recall:.1%} of the matches, but {wish.recall:.1%} are wanted"
-        found.append(Miss("recall", words, wish.recall / max(option.recall, _SLACK)))
+    found, epsilon, recall = [], option.largest_epsilon, wish.recall or 0.0
+    if option.recall is None and recall > 0:
+        found.append(Miss("recall", "nobody can tell what it finds", inf))
+    elif option.recall is not None and option.recall < recall - _SLACK:
+        words = f"it finds {option.recall:.1%} of the matches, but {recall:.1%} are wanted"
+        found.append(Miss("recall", words, recall / max(option.recall, _SLACK)))
     if wish.max_epsilon is not None and (epsilon is None or epsilon > wish.max_epsilon + _SLACK):
         words = "it promises nothing" if epsilon is None else f"its ε is {epsilon:g}"
         factor = inf if epsilon is None else epsilon / max(wish.max_epsilon, _SLACK)
         found.append(Miss("max-epsilon", f"{words}, but at most {wish.max_epsilon:g} is wanted", factor))
-    if wish.max_time is not None and option.seconds.expected > wish.max_time:
-        words = _more("takes", option.seconds.expected, wish.max_time, lasting, "seconds")
-        found.append(Miss("max-time", words, option.seconds.expected / wish.max_time))
+    seconds, most = _seconds(option, wish), DAY if wish.max_time is None else wish.max_time
+    if seconds > most:
+        words = _more("takes", seconds, most, lasting, "seconds")
+        found.append(Miss("max-time", words, seconds / most))
     if wish.max_bytes is not None and option.bytes.expected > wish.max_bytes:
         words = _more("sends", option.bytes.expected, wish.max_bytes, lambda n: sized(round(n)), "bytes")
         found.append(Miss("max-bytes", words, option.bytes.expected / wish.max_bytes))
     return found
+
+
+def _seconds(option: Option, wish: Wanted) -> float:
+    """What a limit is for: on this machine if its owner says it."""
+    return option.usual if wish.max_time is None else option.seconds.expected
+
+
+def is_as_good(option: Option, agreed: Option) -> bool:
+    """Whether it finds as much as what is agreed."""
+    return not any(miss.name == "recall" for miss in misses(option, ANY.no_worse_than(agreed)))
 
 
 def _more(verb: str, is_: float, most: float, shown: Callable[[float], str], unit: str) -> str:
@@ -81,18 +122,21 @@ def _more(verb: str, is_: float, most: float, shown: Callable[[float], str], uni
 
 
 def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]:
-    """The cheapest that meets the wish, or the nearest and what it misses."""
+    """What the policy takes, or the nearest and what it misses."""
     missed = {id(option): misses(option, wish) for option in options}
     good = [option for option in options if not missed[id(option)]]
+    soon = [one for one in good if one.largest_epsilon == 0 and (wish.max_time or one.usual <= SOON)]
     if good:
-        return min(good, key=lambda one: (*cost(one), not one.agreed)), []
+        return min(soon or good, key=lambda one: (*cost(one), not one.agreed)), []
     nearest = min(options, key=lambda one: (_distance(missed[id(one)]), cost(one)))
     return nearest, missed[id(nearest)]
 
 
 def _distance(missed: list[Miss]) -> tuple[bool, float]:
-    """How far an option is from the wish: by all factors together. A promise is not traded for time."""
-    return any(miss.name == "max-epsilon" for miss in missed), prod(miss.factor for miss in missed)
+    """How far an option is from the wish: by all factors together. Neither a promise nor matches are traded
+    for time."""
+    firm = ("max-epsilon", "recall")
+    return any(miss.name in firm for miss in missed), prod(miss.factor for miss in missed)
 
 
 def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish: Wanted) -> str:
@@ -100,7 +144,10 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     parts = []
     if missed:
         what = "; ".join(miss.words for miss in missed)
-        parts.append(f"No option meets everything that is wanted. The nearest is {choice.tell()}: {what}.")
+        parts.append(
+            f"Nothing sensible was found: of {_priced(options)} none meets everything that is wanted. The "
+            f"nearest is {choice.tell()}: {what}. {_help(choice, missed)}"
+        )
     else:
         parts.append(
             f"{_praise(options, choice)}: {lasting(choice.seconds.expected)}, "
@@ -113,18 +160,35 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     else:
         parts.append(f"The agreement as written {_against(agreed, choice, wish)}.")
     if cheaper := _cheaper_rejected(options, choice, wish):
-        parts.append(f"Cheaper was {cheaper[0].tell()}, rejected because {cheaper[1][0].words}.")
+        parts.append(f"Quicker was {cheaper[0].tell()}, rejected because {cheaper[1][0].words}.")
     return " ".join(parts)
 
 
+def _help(choice: Option, missed: list[Miss]) -> str:
+    """What would make a way that meets the wishes."""
+    ways = []
+    if any(miss.name in ("max-time", "max-bytes") for miss in missed):
+        ways.append(
+            "passes over keys that few records share" if choice.all_pairs else "keys with more values"
+        )
+        ways.append("a larger ε")
+        slow = choice.work.network + choice.work.waiting > choice.work.processor
+        ways.append("a faster line" if slow else "workers")
+    if any(miss.name == "recall" for miss in missed):
+        ways.append("a further pass, over another key")
+    if any(miss.name == "max-epsilon" for miss in missed):
+        ways.append("a larger ε, or all pairs with more time")
+    return f"What would help: {', '.join(ways)}."
+
+
 def _praise(options: Sequence[Option], choice: Option) -> str:
-    """What the choice is among the options; it meets the wish, but cheaper ones may not."""
-    told = choice.tell()
-    if len(options) == 1:
-        alone = "is the only option that was priced, and meets everything that is wanted"
-        return f"{told[0].upper()}{told[1:]} {alone}"
-    priced = f"the {counted(len(options), 'option')} that were priced"
-    return f"Of {priced}, {told} is the cheapest that meets everything that is wanted"
+    """What the choice is among the options; it meets the wish, but quicker ones may not."""
+    quickest = "the quickest with ε = 0" if choice.largest_epsilon == 0 else "the quickest"
+    return f"Of {_priced(options)}, {choice.tell()} is {quickest} that meets everything that is wanted"
+
+
+def _priced(options: Sequence[Option]) -> str:
+    return "the one option" if len(options) == 1 else f"the {counted(len(options), 'option')}"
 
 
 def _against(agreed: Option, choice: Option, wish: Wanted) -> str:
@@ -132,9 +196,11 @@ def _against(agreed: Option, choice: Option, wish: Wanted) -> str:
     also = {miss.name: miss.factor for miss in misses(choice, wish)}
     found = [miss for miss in misses(agreed, wish) if miss.factor > also.get(miss.name, 0.0)]
     reasons = [miss.words for miss in found]
+    if choice.largest_epsilon == 0 and agreed.largest_epsilon:
+        reasons.append(f"it spends ε = {agreed.largest_epsilon:g}, which is not needed")
     times = agreed.seconds.expected / max(choice.seconds.expected, _SLACK)
     if times >= 1.05 and not any(miss.name == "max-time" for miss in found):
-        reasons.append(f"takes {lasting(agreed.seconds.expected)}, {times:,.1f} times as long")
+        reasons.append(f"it takes {lasting(agreed.seconds.expected)}, {times:,.1f} times as long")
     return "was not chosen: " + "; ".join(reasons) if reasons else "costs about the same"
 
 
@@ -149,20 +215,15 @@ def _cheaper_rejected(
 # -- warnings -----------------------------------------------------------------------------------------------
 
 
-def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]:
+def warn(options: Sequence[Option], choice: Option, sizes: tuple[int, int]) -> Iterator[Warning]:
     """What a careful person would say of the agreement as it stands, the most important first."""
     agreed = next(option for option in options if option.agreed)
-    yield from _all_pairs(options, agreed)
+    yield from _epsilon(agreed, choice)
     yield from _promise(agreed, sizes)
     yield from _bins(options, agreed)
-    if agreed.recall is None:
-        yield Warning(
-            "recall-unknown",
-            "The blocking may miss matches that the rule accepts; how many, only data can tell: plan with "
-            "your own table, or `accord simulate` on made-up ones.",
-        )
+    yield from _recall(agreed)
     slow = agreed.work.network + agreed.work.waiting
-    if slow > max(_BOUND * agreed.work.processor, _SOON):
+    if slow > max(_BOUND * agreed.work.processor, _MOMENT):
         yield Warning(
             "network-bound",
             f"With the agreement as written the network takes the time, not the processor: {lasting(slow)} "
@@ -170,24 +231,33 @@ def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]
         )
 
 
-def _all_pairs(options: Sequence[Option], agreed: Option) -> Iterator[Warning]:
-    if not agreed.bins:
+def _epsilon(agreed: Option, choice: Option) -> Iterator[Warning]:
+    """Whether nothing need be told at all."""
+    if choice.largest_epsilon != 0 or not agreed.largest_epsilon:
         return
-    every = [one for one in options if one.all_pairs and one.greedy == agreed.greedy]
-    every = every or [one for one in options if one.all_pairs]
-    cheapest = min(every, key=cost, default=None)
-    if cheapest is None or cost(cheapest) >= cost(agreed):
-        return
-    # Both are estimates: with more comparisons it must be faster beyond doubt.
-    fewer = cheapest.comparisons.expected <= agreed.comparisons.expected
-    if fewer or _CLEARLY * cheapest.seconds.expected < agreed.seconds.expected:
+    times = agreed.comparisons.expected / max(choice.comparisons.expected, _SLACK)
+    more = f", {times:,.1f} times as many," if times >= 1.05 and choice.all_pairs else ""
+    yield Warning(
+        "no-epsilon-needed",
+        f"No ε need be spent: {choice.tell()} takes {lasting(choice.seconds.expected)} for "
+        f"{counted(round(choice.comparisons.expected), 'comparison')}, where the agreement as it is written "
+        f"takes {agreed.comparisons.expected:,.0f}{more} in {lasting(agreed.seconds.expected)}. It tells "
+        f'nothing about records that match nothing: agree on protocol "{choice.protocol}".',
+    )
+
+
+def _recall(agreed: Option) -> Iterator[Warning]:
+    if agreed.recall is None:
         yield Warning(
-            "all-pairs-is-cheaper",
-            "All pairs is cheaper than the agreement as it is written, and has ε = 0: "
-            f"{counted(round(cheapest.comparisons.expected), 'comparison')} in "
-            f"{lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
-            f"{agreed.comparisons.expected:,.0f} and {lasting(agreed.seconds.expected)}. It reveals nothing "
-            'about records that match nothing: agree on protocol "all-pairs", without blocking.',
+            "recall-unknown",
+            "The blocking may miss matches that the rule accepts; how many, only data can tell: `accord "
+            "simulate` on tables that you may see.",
+        )
+    elif agreed.recall < _LOW:
+        about = "About " if agreed.estimated else ""
+        yield Warning(
+            "recall-low",
+            f"{about}{1 - agreed.recall:.0%} of the matches are missed. Add a pass over another key.",
         )
 
 

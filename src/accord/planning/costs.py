@@ -12,7 +12,7 @@ what its rounds cost, each priced by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2
 
 import numpy as np
@@ -23,7 +23,7 @@ from accord.entropy import Seeded
 from accord.fields.schema import TextField
 from accord.network import Network
 from accord.planning.figures import Range, TimeSpent
-from accord.planning.machine import Speed
+from accord.planning.machine import VALUE, Speed
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task
 from accord.protocols.parts.schedule import fewest_rounds
@@ -39,8 +39,10 @@ PriceRound = Callable[[Blocks], int]
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 15
+_STRIPS = 1 << 13
 """Rows of A that are priced; the rest is taken to be like them."""
+_BLOCKS = 1 << 16
+"""Blocks of which those are chosen."""
 _LARGEST, _ROWS, _UNITS = 96, 12, 4
 """Of a unit the most strips that are priced and the fewest rows, and the fewest units. Units have a multiple
 of these rows, so that no cut tears apart rows that the engine groups (`ot/settings.py`: 1, 2, 4 or 6)."""
@@ -101,12 +103,13 @@ class Bill:
     rounds: Range
     memory: Range
     seconds: Range
+    usual: float
     work: TimeSpent
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What holds for all options: sizes, what lies between the parties, the speed of each circuit."""
+    """What holds for all options: sizes, what lies between the parties, who compares."""
 
     sizes: tuple[int, int]
     network: Network
@@ -114,6 +117,8 @@ class Terms:
     """Pairs that are expected to match: they are disclosed."""
     workers: int = 1
     """That share the comparisons on each side, with a core for each."""
+    pace: float = 1.0
+    """How many times as long this machine takes as the one whose times are written down."""
 
 
 def releases_of(task: Task, sizes: tuple[int, int]) -> dict[Side, Release]:
@@ -154,8 +159,11 @@ def price_sizes(agreement: Agreement, task: Task, sizes: tuple[Ints, Ints], slab
     a, b = (side[(sizes[0] > 0) & (sizes[1] > 0)] for side in sizes)
     if not len(a):
         return Price(0, 0, 0)
-    sample = _sample(a, b, slab)
     pairs = float(np.dot(a.astype(float), b.astype(float)))
+    if len(a) > _BLOCKS:
+        some = np.random.default_rng(0).integers(0, len(a), _BLOCKS)
+        a, b = a[some], b[some]
+    sample = _sample(a, b, slab)
     name, settings = agreement.engine.name, _settings(agreement)
     return price_like(task.lowered.node, sample, pairs / sample.pairs, name, settings)
 
@@ -186,7 +194,7 @@ def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
     strips = int((rows * pieces[block]).sum())
     step = max(1, min(strips // _STRIPS, len(rows) // _UNITS))
-    some = np.argsort(width, kind="stable")[step // 2 :: step]
+    some = np.lexsort((rows, width))[step // 2 :: step]
     return Blocks.of_sizes(rows[some], width[some])
 
 
@@ -220,12 +228,13 @@ def bill(
     if spared.walk is not None and spared.walk.bytes:
         each = spared.walk.bytes / max(1, spared.walk.comparisons)
     bytes_ = Range(*(fixed + each * n for n in _ends(made)))
-    rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
+    least = 0 if slab is None else _exclusive_rounds(task, one, slab)
+    rounds = Range(*(_rounds(price, n, slab, least) for n in (made.low, made.expected, made.high)))
     works = [
         _work(price, speed, terms, n, by, r, one)
         for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
     ]
-    seconds = [_SET_UP + max(w.processor, w.network) + w.waiting for w in works]
+    seconds = [_lasts(work, terms.pace) for work in works]
     return Bill(
         dummies=Range.of(*(float(one.dummies) for runs in foreseen for one in runs)),
         comparisons=made,
@@ -233,22 +242,27 @@ def bill(
         rounds=rounds,
         memory=Range(*(f * _memory(task, one) for f in (0.7, 1.0, 1.5))),
         seconds=Range(seconds[0] / 1.25, seconds[1], 1.25 * seconds[2]),
-        work=works[1],
+        usual=_lasts(works[1], 1.0),
+        work=replace(works[1], processor=terms.pace * works[1].processor),
     )
+
+
+def _lasts(work: TimeSpent, pace: float) -> float:
+    """Seconds in all, on a machine of this pace."""
+    return pace * _SET_UP + max(pace * work.processor, work.network) + work.waiting
 
 
 def _ends(of: Range) -> tuple[float, float, float]:
     return of.low, of.expected, of.high
 
 
-def _rounds(price: Price, task: Task, one: Drawn, comparisons: float, slab: int | None) -> float:
-    """Messages that wait for each other: those of the engine, of every round, and of what is disclosed."""
+def _rounds(price: Price, comparisons: float, slab: int | None, least: int) -> float:
+    """Messages that wait for each other: those of the engine, of every round, of which there are so many at
+    the `least`, and of what is disclosed."""
     if not price.comparisons:
         return 8.0
     share = comparisons / price.comparisons
-    rounds = max(1, fewest_rounds(ceil(comparisons)))
-    if slab is not None:
-        rounds = max(rounds, _exclusive_rounds(task, one, slab))
+    rounds = max(1, least, fewest_rounds(ceil(comparisons)))
     # Eight batches are under way at once, so a small round takes its few messages all the same.
     engine = max(share * price.rounds, rounds * 6.0)
     return 8 + engine + (2 * rounds if slab is not None else 2)
@@ -257,7 +271,8 @@ def _rounds(price: Price, task: Task, one: Drawn, comparisons: float, slab: int 
 def _exclusive_rounds(task: Task, one: Drawn, slab: int) -> int:
     """With greedy a bin is in one unit a round: so many rounds at the least, and some in which slabs grow."""
     sizes = task.protocol.compared(task, one.counts)
-    assert sizes is not None
+    if sizes is None:
+        return 0
     widest = max(1, int(sizes[1].max())) if len(sizes[1]) else 1
     rows = max(slab, 16384 // widest)
     deepest = ceil(int(sizes[0].max()) / rows) if len(sizes[0]) else 1
@@ -282,7 +297,7 @@ def _work(
         processor = compared + _TABLE * slots / 2
     else:
         # Each value is encrypted on one side, and those of the asker three times in all.
-        processor = 1.5 * speed.value * comparisons
+        processor = 1.5 * VALUE * comparisons
     network = _ONE_WAY * sent / terms.network.bytes_per_second
     return TimeSpent(processor, network, rounds * terms.network.one_way)
 

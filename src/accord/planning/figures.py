@@ -86,7 +86,9 @@ class Option:
     delta: dict[Side, float | None]
     """As it exactly is, not as it was asked for."""
     recall: float | None
-    """Of the pairs that the rule accepts; None where it is not known."""
+    """Of the pairs that the rule accepts; None where nobody can tell."""
+    estimated: bool
+    """Whether the recall is: from made-up pairs with errors."""
     bins: int
     dummies: Range
     comparisons: Range
@@ -96,6 +98,10 @@ class Option:
     memory: Range
     """Bytes, of one side."""
     seconds: Range
+    """On this machine."""
+    usual: float
+    """Seconds on the machine whose times are written down (machine.py): what is chosen by, so that a choice
+    follows from public numbers alone."""
     work: TimeSpent
 
     def to_json(self) -> dict[str, Any]:
@@ -107,6 +113,7 @@ class Option:
             "epsilon": {side.value: value for side, value in self.epsilon.items()},
             "delta": {side.value: value for side, value in self.delta.items()},
             "recall": self.recall,
+            "recall_estimated": self.estimated,
             "bins": self.bins,
             **{name: getattr(self, name).to_json(name != "seconds") for name in FIGURES},
         }
@@ -116,6 +123,10 @@ class Option:
         """Of the two sides; None where one of them is promised nothing."""
         a, b = self.epsilon.values()
         return None if a is None or b is None else max(a, b)
+
+    def tell_recall(self) -> str:
+        """As a number, with a mark if it is estimated."""
+        return "?" if self.recall is None else f"{'~' if self.estimated else ''}{self.recall:.3f}"
 
     def tell(self) -> str:
         """In a few words."""
@@ -197,14 +208,14 @@ class Plan:
 
 def cost(option: Option) -> tuple[float, float]:
     """What the cheapest is cheapest by: time, then comparisons."""
-    return option.seconds.expected, option.comparisons.expected
+    return option.usual, option.comparisons.expected
 
 
 def _row(option: Option, chosen: bool) -> dict[str, Any]:
     plain = option.to_json()
     flat = {f"{name}_{side}": plain[name][side] for name in ("epsilon", "delta") for side in ("A", "B")}
     ranges = {f"{name}_{end}": float(value) for name in FIGURES for end, value in plain[name].items()}
-    kept = ("protocol", "blocking", "greedy", "agreed", "recall", "bins")
+    kept = ("protocol", "blocking", "greedy", "agreed", "recall", "recall_estimated", "bins")
     return {name: plain[name] for name in kept} | {"chosen": chosen} | flat | ranges
 
 
@@ -216,7 +227,7 @@ def _cells(option: Option, choice: Option) -> list[str]:
         option.protocol + (", greedy" if option.greedy else ""),
         option.blocking,
         "none" if epsilon is None else f"{epsilon:g}",
-        "?" if option.recall is None else f"{option.recall:.3f}",
+        option.tell_recall(),
         f"{option.comparisons.expected:,.0f}",
         sized(round(option.bytes.expected)),
         lasting(option.seconds.expected),

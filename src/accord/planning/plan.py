@@ -11,25 +11,25 @@ choose.py     which to take, and what to warn of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.document import Agreement
+from accord.agreement.document import Agreement, OtOptions
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
 from accord.fields.columns import Records
 from accord.network import Network
 from accord.planning import costs, saved
-from accord.planning.choose import ANY, Wanted, choose, explain, warn
+from accord.planning.choose import ANY, Wanted, choose, explain, is_as_good, warn
 from accord.planning.costs import ALL, Drawn, Spared, Terms
-from accord.planning.figures import Option, Plan
+from accord.planning.figures import Option, Plan, cost
 from accord.planning.groups import find_groups, hang_together
-from accord.planning.machine import Speed
+from accord.planning.machine import Speed, speed_of
+from accord.planning.made_up import make_up_pairs
 from accord.planning.recall import recall_of, share_met
 from accord.planning.saved import OFTEN
 from accord.planning.spread import CROWDED, EVEN, USUAL, Alike, Spread, from_sizes, from_table, make_alike
@@ -56,6 +56,8 @@ records: beyond this it takes minutes, and more memory than many machines have."
 MARGIN = 0.1
 """By how much a partner that is taken to be alike may differ, in comparisons."""
 
+_MOST_SETTLED = 4
+"""Plans that are made one of the other's choice."""
 _MOST_WALKED = 6
 """Options beside the agreed one whose schedules are gone through."""
 _MOST_PLACED = 1 << 20
@@ -63,9 +65,6 @@ _MOST_PLACED = 1 << 20
 memory of every slot. Beyond, what greedy spares is taken from counts."""
 _WALKED_ANYWAY = 1 << 24
 """Comparisons up to which rounds are gone through without a table; in more the short ones do not count."""
-
-Speeds = Callable[[Agreement, Task], Speed]
-"""How fast this machine is at the circuit of an agreement."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,9 @@ class PlanQuestion:
     wish: Wanted = ANY
     workers: int = 1
     """That share the comparisons on each side."""
+    pace: float = 1.0
+    """How many times as long this machine takes as the one whose times are written down: for times that are
+    shown, and for no choice."""
 
     def __post_init__(self) -> None:
         if min(self.sizes) < 1:
@@ -90,7 +92,7 @@ class PlanQuestion:
             )
         if not 0 <= self.share <= 1:
             raise UsageError(problem="`overlap=` is the share of the smaller table that matches: 0 to 1.")
-        if not 0 <= self.wish.recall <= 1:
+        if self.wish.recall is not None and not 0 <= self.wish.recall <= 1:
             raise UsageError(problem="`recall=` is the share of all matches to be found: 0 to 1.")
 
     @property
@@ -108,40 +110,53 @@ class Own:
     sample: tuple[Records, Records] | None = None
 
 
-def make_plan(agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None = None) -> Plan:
+def make_plan(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
     """The plan from counts alone, or from one's own table."""
     require_sound(agreement)
-    return _Planner(agreement, question, speeds, own, whole=True).plan()
+    return _Planner(agreement, question, own, whole=True).plan()
 
 
-def price_agreed(
-    agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None = None
-) -> Plan:
+def settle(agreement: Agreement, question: PlanQuestion) -> Agreement:
+    """What a plan from counts alone would choose, and would choose again: for drafts and templates."""
+    for _ in range(_MOST_SETTLED):
+        found = make_plan(agreement, question)
+        if found.choice.agreed:
+            break
+        agreement = found.choice.agreement
+    return agreement
+
+
+def price_agreed(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
     """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
-    planner = _Planner(agreement, question, speeds, own, whole=False)
+    planner = _Planner(agreement, question, own, whole=False)
     options = planner.options([agreement])
     options += planner.options([one for one in other_protocols(agreement) if not one.passes])
     return planner.decide(options)
 
 
+def agreed_network(agreement: Agreement) -> Network:
+    """What lies between the parties, as they agree."""
+    engine = agreement.engine
+    return engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
+
+
 class _Planner:
     """Prices agreements under one question; the whole plan also chooses among them."""
 
-    def __init__(
-        self, agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None, *, whole: bool
-    ) -> None:
-        self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
-        self._whole = whole
+    def __init__(self, agreement: Agreement, question: PlanQuestion, own: Own | None, *, whole: bool) -> None:
+        self._agreement, self._asked, self._own, self._whole = agreement, question, own, whole
         self._walked = {agreement.digest}
         """What is looked at closely: greedy's schedule is gone through, where the table is not too long."""
         matches = round(question.share * min(question.sizes))
-        self._terms = Terms(question.sizes, question.network, matches, question.workers)
+        self._terms = Terms(question.sizes, question.network, matches, question.workers, question.pace)
         self._priced: set[str] = set()
 
     def plan(self) -> Plan:
         agreed = self._agreement
         self._walked.update(one.digest for one in greedy_variants(agreed))
-        found = self.options([agreed, *other_protocols(agreed), *blockings(agreed, self._asked.sizes)])
+        fewer = self._asked.wish.recall is not None
+        others = blockings(agreed, self._asked.sizes, fewer)
+        found = self.options([agreed, *other_protocols(agreed), *others])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
 
@@ -177,10 +192,7 @@ class _Planner:
             options[at] = self._price(choice.agreement)[0]
 
     def decide(self, options: list[Option]) -> Plan:
-        wish = self._asked.wish
-        if wish.max_epsilon is None:
-            agreed = next(option for option in options if option.agreed)
-            wish = replace(wish, max_epsilon=agreed.largest_epsilon)
+        wish = self._asked.wish.no_worse_than(next(option for option in options if option.agreed))
         if self._whole and self._short:
             self._look_closer(options, wish)
         choice, missed = choose(options, wish)
@@ -188,7 +200,7 @@ class _Planner:
             options=tuple(options),
             choice=choice,
             why=explain(options, choice, missed, wish),
-            warnings=tuple(warn(options, self._asked.sizes)),
+            warnings=tuple(warn(options, choice, self._asked.sizes)),
             sizes=self._asked.sizes,
             network=str(self._asked.network),
             from_data=self._own is not None,
@@ -197,20 +209,11 @@ class _Planner:
         )
 
     def _other_epsilons(self, options: list[Option]) -> list[Agreement]:
-        """The agreed blocking, and the cheapest of the same protocol, at other ε."""
-        agreed = self._agreement
-        same = [one for one in options if one.protocol == agreed.protocol.name and one.recall == 1.0]
-        best = min(same, key=lambda one: one.seconds.expected, default=None)
-        bases = {agreed.digest: agreed}
-        if best is not None:
-            bases[best.agreement.digest] = best.agreement
-        found = {}
-        for base in bases.values():
-            for epsilon in EPSILONS:
-                other = with_epsilon(base, epsilon)
-                if other is not None:
-                    found[other.digest] = other
-        return list(found.values())
+        """The cheapest of the agreed protocol that finds as much, at other ε."""
+        agreed = next(one for one in options if one.agreed)
+        same = [one for one in options if one.protocol == agreed.protocol]
+        best = min((one for one in same if is_as_good(one, agreed)), key=cost, default=agreed)
+        return [other for epsilon in EPSILONS if (other := with_epsilon(best.agreement, epsilon)) is not None]
 
     def options(self, agreements: list[Agreement]) -> list[Option]:
         """Each agreement with and without greedy, as far as it can be priced."""
@@ -238,7 +241,7 @@ class _Planner:
         walked = self._short and any(_greedy(one) and one.digest in self._walked for one in fresh)
         spreads = self._spreads(task, walked)
         foreseen = costs.foresee(task, told, spreads, sizes)
-        speed = self._speeds(agreement, task)
+        speed = speed_of(task.lowered.node, agreement.engine.name)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
     def _spreads(self, task: Task, placed: bool) -> list[Spread]:
@@ -282,6 +285,7 @@ class _Planner:
         if greedy:
             spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
         margin = 0.0 if self._own is None else MARGIN
+        lossy = bool(task.blocking.losses(task.rule))
         costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(
             agreement=agreement,
@@ -293,7 +297,8 @@ class _Planner:
             and task.protocol.compared(task, foreseen[0][0].counts) is not None,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
-            recall=recall_of(agreement, task, self._met(task)),
+            recall=recall_of(task, self._met(task) if lossy else 1.0),
+            estimated=lossy,
             bins=task.blocking.bins if agreement.passes else 0,
             dummies=costed.dummies,
             comparisons=costed.comparisons,
@@ -301,14 +306,20 @@ class _Planner:
             rounds=costed.rounds,
             memory=costed.memory,
             seconds=costed.seconds,
+            usual=costed.usual,
             work=costed.work,
         )
 
+    @cached_property
+    def _pairs(self) -> tuple[Records, Records] | None:
+        """Records, and row by row what they may look like at the partner's."""
+        if self._own is not None and self._own.sample is not None:
+            return self._own.sample
+        return make_up_pairs(self._agreement)
+
     def _met(self, task: Task) -> float | None:
         """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
-        if self._own is None or self._own.sample is None or not task.blocking.losses(task.rule):
-            return None
-        return share_met(task, *self._own.sample)
+        return None if self._pairs is None else share_met(task, *self._pairs)
 
 
 def _greedy(agreement: Agreement) -> bool:

@@ -1,9 +1,9 @@
 """The share of the pairs that the rule accepts which an option finds.
 
 What follows from the agreement is exact: a blocking that is complete for the rule brings all of them
-together, and the protocol says what it finds of those. Otherwise nobody knows without data, and `None` says
-so. With a table some of its records are taken once as they are and once with made-up errors: of the pairs
-that the rule accepts, it is seen which the blocking brings together.
+together, and the protocol says what it finds of those. Otherwise it is *estimated*: some records are taken
+once as they are and once with made-up errors, and of the pairs that the rule accepts it is seen which the
+blocking brings together. With a table they are its own, without one they are made up (made_up.py).
 
 Made-up errors are what records may look like at the partner's. Texts get the slips of the generator of people
 (datasets/people_typos.py) at its rates, some cells are empty, and some dates are another record's, all before
@@ -49,14 +49,15 @@ def with_errors(
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(raw.num_rows)[:MOST_ROWS])
     some = raw.take(pa.array(rows))
-    return load(some), _jitter(rng, agreement, load(_err(rng, agreement, some, where)))
+    return load(some), jitter(rng, agreement, load(err(rng, agreement, some, where)))
 
 
-def _err(rng: np.random.Generator, agreement: Agreement, table: pa.Table, where: dict[str, str]) -> pa.Table:
+def err(rng: np.random.Generator, agreement: Agreement, table: pa.Table, where: dict[str, str]) -> pa.Table:
+    """The table with errors in the columns of the agreement, as far as `where` says where they are."""
     kinds: dict[str, set[str]] = {}
     empty: dict[str, bool] = {}
     for name, spec in agreement.fields.items():
-        for column in spec.columns(name):
+        for column in (one for one in spec.columns(name) if one in where):
             kind = "text" if isinstance(spec, TextField) else "date" if isinstance(spec, DateField) else ""
             kinds.setdefault(where[column], set()).add(kind)
             empty[where[column]] = empty.get(where[column], True) and spec.missing == "differs"
@@ -96,7 +97,8 @@ def _misdate(rng: np.random.Generator, cells: pa.Array) -> pa.Array:
     return cells.take(pa.array(rows))
 
 
-def _jitter(rng: np.random.Generator, agreement: Agreement, records: Records) -> Records:
+def jitter(rng: np.random.Generator, agreement: Agreement, records: Records) -> Records:
+    """The records with numbers moved, by no more than the rule accepts."""
     columns: dict[str, Column] = dict(records.columns)
     for name, spec in agreement.fields.items():
         column, far = columns[name], reach(agreement.rule, (name,), agreement.fields)
@@ -106,11 +108,9 @@ def _jitter(rng: np.random.Generator, agreement: Agreement, records: Records) ->
     return replace(records, columns=columns)
 
 
-def recall_of(agreement: Agreement, task: Task, met: float | None = None) -> float | None:
-    """Of the pairs that the rule accepts. `met`: the share that the blocking was seen to bring together."""
+def recall_of(task: Task, met: float | None) -> float | None:
+    """Of the pairs that the rule accepts. `met`: the share that the blocking brings together."""
     found = task.protocol.share_found(task)
-    if not task.blocking.losses(agreement.rule):
-        met = 1.0
     return None if found is None or met is None else met * found
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.fields.columns import Columns, Integers, Records, rows_of
+from accord.fields.columns import Column, Columns, Integers, Records, rows_of, slice_of
 from accord.ranges import contained
 from accord.rules.blocking.base import Blocking
 from accord.rules.blocking.grid import GridPart
@@ -180,7 +180,7 @@ def from_table(
     columns = {name: records.columns[name] for name in names}
     kept: dict[Side, list[Placed]] = {one: [] for one in Side}
     counts = {one: np.zeros(blocking.bins, np.int64) for one in Side}
-    rng, every = np.random.default_rng(1), np.arange(len(records))
+    rng, every = np.random.default_rng(1), range(len(records))
 
     def add(whose: Side, first: int, record: Ints, bins: Ints) -> None:
         counts[whose] += np.bincount(bins + first, minlength=blocking.bins)
@@ -188,6 +188,18 @@ def from_table(
             kept[whose].append((record, bins + first))
 
     for one, first in zip(blocking.passes, blocking.first_bins, strict=True):
+        if one.per_record(Side.A) == one.per_record(Side.B) == 1:
+            # A copy lies where its row lies, on either side: to place each row once is enough.
+            bins = _bins(one, side, columns, len(records))
+            record = np.flatnonzero(bins >= 0)
+            add(side, first, record, bins[record])
+            own_counts = counts[side][first : first + one.bins]
+            unlike = _unlike(one, side, own_counts, own_counts, len(record), len(records))
+            theirs = bins[alike.rows]
+            there = np.flatnonzero(theirs >= 0)
+            by = _move(rng, one, len(theirs), unlike, alike.matching)
+            add(side.other, first, there, (theirs[there] + by[there]) % one.bins)
+            continue
         itself, copies = 0, np.zeros(one.bins, np.int64)
         each = zip(_place(one, side, columns, every), _place(one, side.other, columns, every), strict=True)
         for own, copy in each:
@@ -199,21 +211,40 @@ def from_table(
         for record, bins in _place(one, side.other, columns, alike.rows):
             # A copy of a row lies where the row lies, unless it is moved as a whole.
             low, high = (int(record[0]), int(record[-1]) + 1) if len(record) else (0, 0)
-            away = rng.random(high - low) < unlike
-            away[: max(0, alike.matching - low)] = False
-            by = np.where(away, rng.integers(0, one.bins, high - low), 0)
+            by = _move(rng, one, high - low, unlike, max(0, alike.matching - low))
             add(side.other, first, record, (bins + by[record - low]) % one.bins)
     where = (_by_record(kept[Side.A]), _by_record(kept[Side.B])) if placed else None
     return Spread(counts[Side.A], counts[Side.B], where)
 
 
-def _place(one: Pass, side: Side, columns: Columns, rows: Ints) -> Iterator[Placed]:
+def _move(rng: np.random.Generator, one: Pass, count: int, unlike: float, stay: int) -> Ints:
+    """By how many bins each of so many rows is moved; the first ones stay."""
+    away = rng.random(count) < unlike
+    away[:stay] = False
+    return np.where(away, rng.integers(0, one.bins, count), 0)
+
+
+def _bins(one: Pass, side: Side, columns: Columns, size: int) -> Ints:
+    """The bin of every row, −1 for one without."""
+    found = np.full(size, -1)
+    for record, bins in _place(one, side, columns, range(size)):
+        found[record] = bins
+    return found
+
+
+def _place(one: Pass, side: Side, columns: Columns, rows: Ints | range) -> Iterator[Placed]:
     """Where these rows lie, numbered by their place in `rows`, a stretch after another."""
     for start in range(0, len(rows), _STRETCH):
         some = rows[start : start + _STRETCH]
-        part = {name: rows_of(column, some) for name, column in columns.items()}
+        part = {name: _some(column, some) for name, column in columns.items()}
         record, bins = one.place(side, part, len(some))
         yield record + start, bins
+
+
+def _some(column: Column, rows: Ints | range) -> Column:
+    if isinstance(rows, range):
+        return slice_of(column, rows.start, rows.stop)
+    return rows_of(column, rows)
 
 
 def _by_record(passes: list[Placed]) -> Placed:

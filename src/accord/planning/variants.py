@@ -31,8 +31,9 @@ from accord.rules.rule import fields_of
 from accord.rules.thresholds import step_of
 from accord.side import Side
 
-EPSILONS = tuple(Fraction(text) for text in ("0.1", "0.3", "1", "3", "10"))
-MOST_BLOCKINGS = 24
+EPSILONS = tuple(Fraction(text) for text in ("0.3", "1", "3"))
+MOST_BLOCKINGS = 16
+_CELLS = ("2", "1/2", "4", "1/4", "1/8")
 _DELTA = "2^-40"
 _EPSILON = "1.6"
 """Where the agreed protocol has none of its own, those of the starters."""
@@ -45,13 +46,14 @@ def other_protocols(agreement: Agreement) -> Iterator[Agreement]:
             yield from _sound([_with_protocol(agreement, kind)])
 
 
-def blockings(agreement: Agreement, sizes: tuple[int, int]) -> list[Agreement]:
-    """The agreement with other blockings; without the agreed one."""
+def blockings(agreement: Agreement, sizes: tuple[int, int], fewer: bool = False) -> list[Agreement]:
+    """The agreement with other blockings; without the agreed one. `fewer`: also with a pass left out, which
+    made-up errors may not miss and real ones would: only for who says how much is to be found."""
     if not agreement.passes:
         return []
     known = {agreement.digest}
     found = []
-    for one in _sound(_blockings(agreement, sizes)):
+    for one in _sound(_blockings(agreement, sizes, fewer)):
         if one.digest not in known:
             known.add(one.digest)
             found.append(one)
@@ -137,7 +139,7 @@ def _with_protocol(agreement: Agreement, kind: type[Protocol]) -> Agreement | No
 # -- blockings ----------------------------------------------------------------------------------------------
 
 
-def _blockings(agreement: Agreement, sizes: tuple[int, int]) -> Iterator[Agreement | None]:
+def _blockings(agreement: Agreement, sizes: tuple[int, int], fewer: bool) -> Iterator[Agreement | None]:
     hashed = _hashed(agreement)
     best = _best(hashed, sizes)
     for times in (1.0, 2.0, 0.5, 4.0, 0.25):
@@ -149,10 +151,8 @@ def _blockings(agreement: Agreement, sizes: tuple[int, int]) -> Iterator[Agreeme
             ],
         )
     yield from _grids(agreement)
-    for fewer in _fewer_parts(agreement):
-        yield fewer
-        yield from (each for each in _grids(fewer) if each is not None)
-    for one in range(len(agreement.passes) if len(agreement.passes) > 1 else 0):
+    yield from _fewer_parts(agreement)
+    for one in range(len(agreement.passes) if fewer and len(agreement.passes) > 1 else 0):
         yield _with_passes(hashed, [p for i, p in enumerate(hashed.passes) if i != one])
     yield from _tables(agreement)
 
@@ -224,25 +224,14 @@ def _other_grids(agreement: Agreement, grid: GridSpec) -> Iterator[GridSpec]:
     widest = max(getattr(agreement.fields[name], "high", 0) for name in grid.fields)
     far = reach(agreement.rule, grid.fields, agreement.fields)
     needed = grid.reach if far is None else (1 + isqrt(far - 1) if far else 0) * step
-    styles = [grid.style, "neighbours" if grid.style == "replicate" else "replicate"]
-    for times in (
-        Fraction(2),
-        Fraction(1, 2),
-        Fraction(4),
-        Fraction(1, 4),
-        Fraction(8),
-        Fraction(1, 8),
-        Fraction(1),
-    ):
+    other = "neighbours" if grid.style == "replicate" else "replicate"
+    for times, style in (*((Fraction(n), grid.style) for n in _CELLS), (Fraction(1), other)):
         cell = max(1, round(grid.cell * times / step)) * step
-        if cell / step > widest:
+        if cell / step > widest or (style == "replicate" and needed is None):
             # One cell is no grid: the part may be left out.
             continue
-        for style in styles:
-            if style == "replicate" and needed is None:
-                continue
-            chosen = needed if style == "replicate" else None
-            yield grid.model_copy(update={"cell": cell, "style": style, "reach": chosen})
+        chosen = needed if style == "replicate" else None
+        yield grid.model_copy(update={"cell": cell, "style": style, "reach": chosen})
 
 
 def _fewer_parts(agreement: Agreement) -> Iterator[Agreement]:

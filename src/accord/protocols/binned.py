@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, StrictBool, StrictInt
 
 from accord.entropy import Entropy
@@ -107,24 +108,29 @@ class Binned(Protocol):
         node = task.lowered.node
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
         rows = most_rows((next(values), next(values)))
-        ordered = self._ordered(task, counts, meeting)
+        ordered = self._choose(task, counts, meeting, self.order[0])
         return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
-    def _ordered(self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting) -> tuple[Ints, Ints]:
-        """The pairs of bins that are compared, in their order."""
+    def _choose(
+        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting, sort: bool
+    ) -> tuple[Ints, Ints]:
+        """The pairs of bins that are compared, in their order if it matters."""
         pairs = meeting.bin_pairs(self.pairs(task), task.blocking.bins)
-        sort, prune = self.order
+        prune = self.order[1]
+        if not (sort or prune):
+            return pairs
         per_record = [task.blocking.per_record(side) for side in Side]
         chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
         return pairs[0][chosen], pairs[1][chosen]
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
-        return self.schedule(task, counts).most_comparisons
+        a, b = self.compared(task, counts)
+        return int(np.dot(a, b))
 
     def compared(
         self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
     ) -> tuple[Ints, Ints]:
-        left, right = self._ordered(task, counts, meeting)
+        left, right = self._choose(task, counts, meeting, sort=False)
         return counts[0][left], counts[1][right]
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:

@@ -119,7 +119,7 @@ def _offer(own: Ready) -> Offer:
     unfinished = find_unfinished(own.state, own.partner, agreement.to_toml())
     # Of a later run of a series the partner's batches are not known yet, nor what they come to.
     first = own.standing.first
-    outlook = look_ahead(agreement, own.side, own.records, own.state.folder) if first else None
+    outlook = look_ahead(agreement, own.side, own.records) if first else None
     record = 0 if outlook is None else outlook.record
     folder, out = own.state.folder, own.request.output.target
     room = warn_of_room(agreement.task, own.side, own.records, folder, out, record)

@@ -45,7 +45,7 @@ class NumberShare:
     where: Input | None = None
     exclusive: bool = False
 
-    @property
+    @cached_property
     def widths(self) -> NDArray[np.int64]:
         """Bits that a correction of each term takes."""
         return np.maximum(self.bits - np.array(self.form.shifts, dtype=np.int64), 0)
@@ -145,7 +145,7 @@ class Lookup:
     truth: NDArray[Any]
     lane: int = 1
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of the index, and of the state."""
         return sum(wire.bits for wire in self.shared) + len(self.own)

@@ -1,0 +1,132 @@
+"""How the records of a draft or a template are compared: settled by the policy of planning, written as TOML.
+
+A draft says which passes there may be; `settle` prices them for the expected sizes, with other bins, with all
+pairs and what else the rule allows, and takes what `accord plan` would take. So the first plan of a draft
+finds nothing better. All of it follows from public numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tomli_w
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.datasets.starter import starter_text
+from accord.exact import text
+from accord.planning.choose import Wanted
+from accord.planning.plan import PlanQuestion, agreed_network, settle
+from accord.rules.blocking.base import AnyPart, Passes
+from accord.rules.blocking.grid import GridSpec
+from accord.rules.blocking.key import KeySpec
+
+EPSILON, DELTA = "1.6", "2^-40"
+_NOISY = """\
+# Each side adds dummies, so that its bins tell little about any record that matches nothing. A smaller
+# epsilon protects more and costs more comparisons. One epsilon covers all passes.
+"""
+_NOTHING = "# Nothing is told about records that match nothing (ε = 0).\n# {why}\n"
+_SOON = "For tables of these sizes that is soon done; for much larger ones draft again."
+_NO_KEY = "None of the fields can serve as a key that would save comparisons."
+_TOLD = {
+    "prune": "stop at this percentile of the bins' noisy sizes; 0 compares everything",
+    "greedy": "true saves comparisons, and shows all the rule's fields of records that match",
+    "noise": "whichever needs fewer dummies",
+}
+"""What is said of an option."""
+_LEFT_OUT = ("closure", "slab")
+"""Options that are for those who look for them."""
+_PASSES = """\
+# Only records that meet in a bin of some pass are compared. The bins are public: hashes of what records hold,
+# as many as cost the least for the expected sizes.
+"""
+_EXPECTED = """\
+# How many records each side expects to have: for prices that both see.
+[expected]
+A = {}
+B = {}
+"""
+_HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | re.MULTILINE)
+"""Of a template, from its blocking to its protocol."""
+
+
+def settle_draft(agreement: Agreement, overlap: float | None, max_time: float | None) -> Agreement:
+    """The agreement as the policy has it, for the sizes that it expects."""
+    assert agreement.expected is not None
+    sizes = agreement.expected.A, agreement.expected.B
+    asked = PlanQuestion(sizes, agreed_network(agreement), overlap, Wanted(max_time=max_time))
+    return settle(agreement, asked)
+
+
+def write_passes(passes: str) -> str:
+    """The Laplace Protocol over passes, which are written already."""
+    promise = {"epsilon": EPSILON, "delta": DELTA, "noise": "auto"}
+    options = {"name": "laplace", "sort": True, "prune": 0, "greedy": False, "A": promise, "B": promise}
+    return f"{_PASSES}{passes}\n{_NOISY}{_write_protocol(options)}"
+
+
+def write_all_pairs() -> str:
+    """All pairs, since there is no key."""
+    return _NOTHING.format(why=_NO_KEY) + _write_protocol({"name": "all-pairs", "greedy": False})
+
+
+def write_how(agreement: Agreement) -> str:
+    """Blocking and protocol, with comments."""
+    options = agreement.protocol.model_dump(mode="json", exclude_none=True, exclude=set(_LEFT_OUT))
+    protocol = _write_protocol(options)
+    if not agreement.passes:
+        return _NOTHING.format(why=_SOON) + protocol
+    return f"{_PASSES}{_write_blocking(agreement)}\n{_NOISY}{protocol}"
+
+
+def _write_protocol(options: dict[str, Any]) -> str:
+    lines = tomli_w.dumps({"protocol": options}).splitlines()
+    return "".join(f"{_tell(line)}\n" for line in lines)
+
+
+def _tell(line: str) -> str:
+    """A line with what is said of its option."""
+    told = _TOLD.get(line.partition(" = ")[0])
+    return line if told is None else f"{line:<22} # {told}"
+
+
+def write_expected(sizes: tuple[int, int]) -> str:
+    """The sizes that both announce."""
+    return _EXPECTED.format(*sizes)
+
+
+def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
+    """A starter, with bins and protocol for these sizes."""
+    plain = starter_text(kind, salt).replace("[fields.", write_expected(sizes) + "\n[fields.", 1)
+    # The comment of the fields stands before them.
+    settled = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
+    return _HOW.sub(lambda _: write_how(settled) + "\n", plain, count=1)
+
+
+def _write_blocking(agreement: Agreement) -> str:
+    if not isinstance(agreement.blocking, Passes):
+        return "\n".join(f"[[blocking]]\n{_lines(part)}" for part in agreement.blocking)
+    written = []
+    for one in agreement.passes:
+        parts = ",\n    ".join(f"{{ {_lines(part).strip().replace(chr(10), ', ')} }}" for part in one.parts)
+        inside = parts if len(one.parts) == 1 else f"\n    {parts},\n"
+        written.append(f'[[blocking.pass]]\nname = "{one.name}"\nparts = [{inside}]\n')
+    return "\n".join(written)
+
+
+def _lines(part: AnyPart) -> str:
+    """A part of a blocking, a line each."""
+    match part:
+        case KeySpec():
+            names = [f'"{name}"' for name in part.names]
+            field = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+            buckets = "" if part.buckets is None else f"buckets = {part.buckets}\n"
+            return f'kind = "key"\nfield = {field}\n{buckets}'
+        case GridSpec():
+            fields = ", ".join(f'"{name}"' for name in part.fields)
+            reach = "" if part.reach is None else f"reach = {text(part.reach)}\n"
+            how = f'cell = {text(part.cell)}\nstyle = "{part.style}"\n{reach}'
+            return f'kind = "grid"\nfields = [{fields}]\n{how}'
+    return tomli_w.dumps(part.model_dump(mode="json", exclude_none=True))

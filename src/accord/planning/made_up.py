@@ -1,0 +1,102 @@
+"""Records of nobody that fit an agreement, in pairs: as one side writes them, and as the other may.
+
+Columns that are called as those of the generator of people are a person's, with the errors that happen to
+people, and so is a whole `name`. All others follow from the types of the fields that read them: a number or
+a day of the range, one of the values, letters of the alphabet, or else two words; and get the errors that a
+column of their kind gets (recall.py). What is estimated from them says how a blocking stands up to errors,
+not what a table holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.agreement.document import Agreement
+from accord.datasets.generated import Generated
+from accord.datasets.people import generate_people
+from accord.errors import AccordError
+from accord.exact import text
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.fields.schema import (
+    CategoryField,
+    DateField,
+    FieldSpec,
+    Letters,
+    NumberField,
+    TextField,
+    agreed_columns,
+    dated_columns,
+    relax,
+)
+from accord.planning.recall import err, jitter
+from accord.table.layout import Layout
+
+_ROWS = 2000
+_DAYS = np.datetime64("1930-01-01"), np.datetime64("2010-12-31")
+"""Of dates whose range no field says."""
+_LONGEST = 8
+"""Letters of a word in an alphabet of its own."""
+
+Random = np.random.Generator
+
+
+def make_up_pairs(agreement: Agreement) -> tuple[Records, Records] | None:
+    """Two tables, row by row the same; None where nothing can be made up that the fields take."""
+    rng, fields = np.random.default_rng(0), relax(agreement.fields)
+    tables = _people(generate_people(_ROWS, 1.0, 0))
+    others = [name for name in agreed_columns(fields) if name not in tables[0].column_names]
+    if others:
+        cells = {name: _make_up(rng, fields, name, tables[0]) for name in others}
+        erring = err(rng, agreement, pa.table(cells), {name: name for name in others})
+        tables = _beside(tables[0], pa.table(cells)), _beside(tables[1], erring)
+    try:
+        a, b = (load_records(table, fields, agreement.salt, (), Layout()) for table in tables)
+    except AccordError:
+        return None
+    return a, jitter(rng, agreement, b)
+
+
+def _people(made: Generated) -> tuple[pa.Table, pa.Table]:
+    """Both tables, in the order of the pairs."""
+    found = []
+    for name, table in (("id_a", made.a), ("id_b", made.b)):
+        rows = table.take(pc.index_in(made.truth[name], table["id"].combine_chunks()))
+        whole = pc.binary_join_element_wise(rows["given"], rows["surname"], " ", null_handling="skip")
+        found.append(rows.append_column("name", whole))
+    return found[0], found[1]
+
+
+def _beside(table: pa.Table, more: pa.Table) -> pa.Table:
+    for name in more.column_names:
+        table = table.append_column(name, more[name])
+    return table
+
+
+def _make_up(rng: Random, fields: Mapping[str, FieldSpec], column: str, people: pa.Table) -> pa.Array:
+    """Cells for a column, as the first field takes them that reads it."""
+    specs = [spec for name, spec in fields.items() if column in spec.columns(name)]
+    if column in dated_columns(fields):
+        spans = [
+            (np.datetime64(s.min, "D"), np.datetime64(s.max, "D")) for s in specs if isinstance(s, DateField)
+        ]
+        first, last = spans[0] if spans else _DAYS
+        days = first + rng.integers(0, (last - first).astype(int) + 1, _ROWS).astype("timedelta64[D]")
+        return pa.array(np.datetime_as_string(days))
+    match specs[0]:
+        case NumberField() as spec:
+            steps = rng.integers(0, spec.high + 1, _ROWS).tolist()
+            return pa.array([text(spec.min + step * spec.step) for step in steps])
+        case CategoryField() as spec:
+            return pa.array(spec.values).take(pa.array(rng.integers(0, len(spec.values), _ROWS)))
+        case TextField(encoder=Letters() as spelt):
+            length = min(spelt.length, _LONGEST)
+            drawn = rng.integers(0, len(spelt.alphabet), (_ROWS, length))
+            return pa.array(["".join(spelt.alphabet[place] for place in word) for word in drawn.tolist()])
+    words = [people[name].combine_chunks().fill_null("") for name in ("surname", "street")]
+    mixed = [word.take(pa.array(rng.permutation(_ROWS))) for word in words]
+    return pc.binary_join_element_wise(*mixed, " ")

@@ -1,0 +1,43 @@
+"""How records are compared: settled by the policy, and written so that a plan finds nothing better."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.agreement.file import parse_agreement
+from accord.drafting.how import fit_template, settle_draft
+from accord.planning.plan import PlanQuestion, agreed_network, make_plan
+from tests.drafting.test_draft import draft
+
+SIZES = [100, 3000, 30_000]
+LARGE = [300_000, 1_000_000, 10_000_000]
+SLOW = pytest.mark.slow
+MIXES = ("given surname birth sex postcode", "text category price", "text latitude longitude")
+
+
+@pytest.mark.parametrize("size", [*SIZES, *(pytest.param(size, marks=SLOW) for size in LARGE)])
+@pytest.mark.parametrize(
+    "kind", ["people", pytest.param("products", marks=SLOW), pytest.param("places", marks=SLOW)]
+)
+def test_a_template_is_what_a_plan_chooses(kind: str, size: int) -> None:
+    agreed = parse_agreement(fit_template(kind, "00000000", (size, size)), kind)
+    found = make_plan(agreed, PlanQuestion((size, size), agreed_network(agreed)))
+    assert found.choice.agreed, found.why
+    assert agreed.expected is not None
+    assert (size, size) == (agreed.expected.A, agreed.expected.B)
+    assert bool(agreed.passes) == (size > 10_000)
+
+
+@pytest.mark.parametrize("size", [100, *(pytest.param(size, marks=SLOW) for size in (*SIZES[1:], *LARGE))])
+@pytest.mark.parametrize("mix", MIXES)
+def test_a_draft_is_what_a_plan_chooses(mix: str, size: int) -> None:
+    agreed = draft(mix, (size, size)).agreement
+    found = make_plan(agreed, PlanQuestion((size, size), agreed_network(agreed)))
+    assert found.choice.agreed, found.why
+
+
+def test_who_has_more_time_spends_no_epsilon() -> None:
+    agreed = parse_agreement(fit_template("people", "00000000", (20_000, 20_000)), "people")
+    assert agreed.passes
+    assert not settle_draft(agreed, None, 24 * 3600.0).passes
+    assert settle_draft(agreed, None, 1800.0).passes
