@@ -36,7 +36,7 @@ class Told:
     fields: tuple[str, ...] = ()
     """What is said of fields: FIELD.WORD=VALUE."""
     rarity: bool = False
-    id_row: bool = False
+    make_ids: bool = False
     dates: tuple[str, ...] = ()
     layout: Path | None = None
 
