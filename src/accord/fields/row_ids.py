@@ -6,16 +6,16 @@ before it, and so of rows that match nothing; a hash of its cells would tell wha
 what they are follows from how many rows there are, and from nothing in them or about their order.
 
     people.csv            people.csv.ids.csv
-    given,birth           row,id,{how digests are made, and the sum of all below}
+    given,birth           row,id,{how digests are made, and a sum of the file}
     Ann,1980-02-01        1,k3v6…,digest
     Bob,1975-11-30        2,z7aq…,digest
 
 A row is found again by a salted digest of its cells, as text and by the names of their columns: of all
 columns that the table had when the file was made, whether an agreement reads them or not. So ids stay with
 their rows when rows come, go or are sorted, and when columns are sorted or added; under any agreement, in
-`resume` and in a replay. Among rows that are the same in all cells the first has the first id. A row with a cell that
-changed is a new row. Ids of rows that are gone are kept, without a number, below all others: a row that comes
-back has its id. Cells that are no text, and columns without a name of their own, do not count.
+`resume` and in a replay. Among rows that are the same in all cells the first has the first id. A row with a
+cell that changed is a new row. Ids of rows that are gone are kept, without a number, below all others: a row
+that comes back has its id. Cells that are no text, and columns without a name of their own, do not count.
 
 The file stays with its owner, who joins pairs with the table by `row` and `id`; numbers are those of the last
 time that the table was read. It is written after the table was found to have no faults, before anything of it
@@ -265,7 +265,14 @@ class _Head(Spec):
     accord_ids: Literal[1]
     salt: str
     columns: tuple[str, ...]
-    sum: str
+    sum: str = ""
+    """Of all the rest of the file."""
+
+    def over(self, body: bytes) -> _Head:
+        """This head with the sum of the file that it is the head of."""
+        bare = self.model_copy(update={"sum": ""})
+        digest = hashlib.sha256(bare.model_dump_json().encode() + b"\n" + body)
+        return bare.model_copy(update={"sum": digest.hexdigest()})
 
 
 def _no_lines() -> pa.Table:
@@ -295,8 +302,10 @@ class _IdsFile:
         """With these rows, of which some stand in these lines; the others that it has are gone."""
         rows = pa.array(np.arange(1, len(ids) + 1))
         there = pa.table({"row": rows, "id": ids, "digest": digests})
-        gone = np.setdiff1d(np.arange(self.lines.num_rows), lines)
-        left = self.lines.take(pa.array(gone)).set_column(0, "row", pa.nulls(len(gone), pa.int64()))
+        gone = np.ones(self.lines.num_rows, np.bool_)
+        gone[lines[lines >= 0]] = False
+        left = self.lines.filter(pa.array(gone))
+        left = left.set_column(0, "row", pa.nulls(left.num_rows, pa.int64()))
         return _IdsFile(self.salt, self.columns, pa.concat_tables([there, left]).combine_chunks())
 
     def encode(self) -> bytes:
@@ -304,7 +313,7 @@ class _IdsFile:
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
         pyarrow.csv.write_csv(self.lines, sink, options)
         body = sink.getvalue().to_pybytes()
-        head = _Head(accord_ids=1, salt=self.salt, columns=self.columns, sum=hashlib.sha256(body).hexdigest())
+        head = _Head(accord_ids=1, salt=self.salt, columns=self.columns).over(body)
         # One line, whatever the names of columns are, and one cell of it.
         digest = head.model_dump_json().encode().replace(b'"', b'""')
         return _BEFORE + digest + _BEHIND + b"\n" + body
@@ -317,7 +326,7 @@ def _decode(content: bytes) -> _IdsFile:
         raise ValueError("no head")
     digest = line[len(_BEFORE) : -len(_BEHIND)]
     head = _Head.model_validate_json(digest.replace(b'""', b'"'))
-    if head.sum != hashlib.sha256(body).hexdigest():
+    if head != head.over(body):
         raise ValueError("another sum")
     if not body:
         return _IdsFile(head.salt, head.columns)

@@ -84,8 +84,8 @@ def require_table(argument: str, given: object) -> None:
 
 
 def input_places(source: object) -> tuple[Place, ...]:
-    """The files, that of their ids, and the table of a database that are read, so that nothing is written over
-    them."""
+    """The files with that of their ids, or the table of a database, that are read, so that nothing is written
+    over them."""
     if isinstance(source, Query):
         return source.places()
     place = find_place(source)
