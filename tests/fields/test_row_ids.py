@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import stat
@@ -17,7 +18,6 @@ import pytest
 
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import IdsOutputError, UnreadableError, UsageError
-from accord.fields import row_ids
 from accord.fields.row_ids import made_ids, open_named
 from accord.table.layout import MADE_ID, Layout
 from accord.table.sources.opening import ids_file, input_files
@@ -260,7 +260,7 @@ def test_without_locks_nobody_writes_over_another(table: Path, monkeypatch: pyte
     def no_locks(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr(row_ids.fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     for _ in range(2):
         with pytest.raises(UnreadableError, match="meanwhile"), made_ids(table, MADE, System()):
             first = make(table)

@@ -99,19 +99,17 @@ def test_candidate_pairs_are_those_that_meet(seed: int) -> None:
 
 def test_made_ids_are_those_of_the_files(tmp_path: Path) -> None:
     made = generate_products(20, None, 1)
-    files = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
-    for name, table in (("a", made.a), ("b", made.b)):
-        write_table(table.drop_columns(["id"]), files[name], raw=True)
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    for file, table in ((a, made.a), (b, made.b)):
+        write_table(table.drop_columns(["id"]), file, raw=True)
     laid_out = accord.Layout(make_ids=True)
-    found = accord.simulate(
-        *files.values(), starter("products"), layout_a=laid_out, layout_b=laid_out, seed=1
-    )
+    found = accord.simulate(a, b, starter("products"), layout_a=laid_out, layout_b=laid_out, seed=1)
     known = [
-        dict(zip(read_made(files[name]).values(), table["id"].to_pylist(), strict=True))
-        for name, table in (("a", made.a), ("b", made.b))
+        dict(zip(read_made(file).values(), table["id"].to_pylist(), strict=True))
+        for file, table in ((a, made.a), (b, made.b))
     ]
     expected = ids(accord.simulate(made.a, made.b, starter("products"), seed=1))
-    assert {(known[0][a], known[1][b]) for a, b in ids(found)} == expected
+    assert {(known[0][one], known[1][other]) for one, other in ids(found)} == expected
     with pytest.raises(UsageError, match="has no file"):
         accord.simulate(made.a, made.b, starter("products"), layout_a=laid_out)
 

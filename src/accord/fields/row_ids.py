@@ -70,8 +70,11 @@ _RESTORE = (
     "only if that does not matter, move it away."
 )
 _OTHER = (
-    "Is it of another table, or has a cell of every row changed? Restore the one or the other. If all rows "
-    "are new, move it away: new ids are made then, and partners see no others."
+    "Is it of another table, or has a cell of every row changed? Restore the one or the other; if all rows "
+    "are new, move it away, and new ids are made."
+)
+_GONE = (
+    "Put it back; or move the file away, and new ids are made, which are not those that partners have seen."
 )
 
 
@@ -184,7 +187,7 @@ def _find(table: Path, layout: Layout, entropy: Entropy | None) -> RowIds:
     elif gone := [f"'{name}'" for name in known.columns if times[name] != 1]:
         columns = f"column {gone[0]}" if len(gone) == 1 else f"columns {', '.join(gone)}"
         reason = f"its ids are found by {columns}, which {table} does not have any more"
-        raise UnreadableError(path=path, reason=reason, mend=_OTHER)
+        raise UnreadableError(path=path, reason=reason, mend=_GONE)
     digests = _digest(table, layout, known)
     lines = _match(known.digests, digests)
     new = lines < 0
