@@ -73,9 +73,7 @@ _OTHER = (
     "Is it of another table, or has a cell of every row changed? Restore the one or the other; if all rows "
     "are new, move it away, and new ids are made."
 )
-_GONE = (
-    "Put it back; or move the file away, and new ids are made, which are not those that partners have seen."
-)
+_GONE = "Put it back; or move the file away, and new ids are made, which no partner has seen before."
 
 
 @dataclass(frozen=True, eq=False)
