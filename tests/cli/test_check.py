@@ -16,6 +16,7 @@ from accord.cli.options import read_own_layout
 from accord.fields.load import load_records
 from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import COMMAND, Done, accord
+from tests.fields.made_ids import read_made
 
 AGREEMENT = """\
 version = 1
@@ -202,6 +203,19 @@ def test_ids_are_made_where_their_owner_says_so(folder: Path) -> None:
     assert layout.make_ids
     assert Typed(id="name").onto(layout) == Layout(id="name")
     run(folder, "agreement.toml", "a.csv", "--id", "name", "--make-ids", code=2)
+
+
+def test_other_commands_say_where_made_ids_are_and_write_nothing_there(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text("name,birth\nx,2020-01-31\n")
+        run(folder, "agreement.toml", f"{name}.csv", "--make-ids")
+    typed = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out")
+    done = accord(folder, *typed, "pairs.csv")
+    assert "The ids of its rows are in b.csv.ids.csv, which stays with you." in done.stderr
+    pair = (folder / "pairs.csv").read_text().splitlines()[1].replace('"', "").split(",")
+    assert pair[:2] == [read_made(folder / f"{name}.csv")[1] for name in ("a", "b")]
+    done = accord(folder, *typed, "b.csv.ids.csv", "--force")
+    assert (done.returncode, "which is read" in done.stderr) == (5, True)
 
 
 def test_no_ids_are_made_for_a_table_with_faults(folder: Path) -> None:
