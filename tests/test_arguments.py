@@ -150,7 +150,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: (*TEXT, None) for name in ("id", "encoding", "delimiter", "quote")},
             **{name: TEXT for name in ("person", "sheet")},
             "columns": ("a=b", None, {"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
-            "id_row": FLAG,
+            "make_ids": FLAG,
             "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
@@ -353,8 +353,8 @@ def test_every_argument_that_a_message_names_is_one() -> None:
 
 
 def test_the_command_line_says_options() -> None:
-    assert as_options("only `force=True` does; or `id_row=True`") == (
-        "only --force does; or --id-row of `accord check`"
+    assert as_options("only `force=True` does; or `make_ids=True`") == (
+        "only --force does; or --make-ids of `accord check`"
     )
     mapped = "map it with --column FIELD=COLUMN of `accord check`"
     assert as_options("map it with `columns=`") == mapped

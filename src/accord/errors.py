@@ -106,6 +106,11 @@ class LayoutOutputError(OutputError):
     """{path} cannot be written: {reason}. It belongs next to the table: move one of them elsewhere."""
 
 
+class IdsOutputError(OutputError):
+    """{path} cannot be written: {reason}. It keeps the ids that are made for the rows of the table beside it:
+    make room there, see that you may write, or move the table elsewhere."""
+
+
 class UnsupportedError(AccordError):
     """The engine '{engine}' cannot evaluate {node}. Choose another engine in the agreement."""
 

@@ -130,6 +130,11 @@ def test_tables_of_ones_own(accord: Accord, side: str) -> None:
 
 def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     write(worlds.agreement(), a=[(0, 0), (5, 5)], b=[(0, 9), (5, 5)], n=[(0, 0), (12, 12)])
+    layout = Path("a.csv.layout.toml")
+    layout.write_text("make_ids = true\n")
+    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv")
+    assert (code, "name a column of ids" in err) == (2, True)
+    layout.unlink()
     code, _, err = accord("audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv")
     assert (code, "matches one of the partner" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "laplace", *OWN)

@@ -16,6 +16,7 @@ from accord.cli.options import read_own_layout
 from accord.fields.load import load_records
 from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import COMMAND, Done, accord
+from tests.fields.made_ids import read_made
 
 AGREEMENT = """\
 version = 1
@@ -185,18 +186,52 @@ def test_faults_come_with_how_the_file_was_read_and_nothing_is_written(folder: P
     assert not (folder / "a.csv.layout.toml").exists()
 
 
-def test_row_numbers_as_ids(folder: Path) -> None:
+def test_ids_are_made_where_their_owner_says_so(folder: Path) -> None:
     (folder / "a.csv").write_text("id,name,birth\n7,x,2020-01-31\n7,y,2020-01-31\n")
-    assert "--id-row" in run(folder, "agreement.toml", "a.csv", code=4).stderr
-    done = run(folder, "agreement.toml", "a.csv", "--id-row", "--layout", "l.toml")
-    assert "ids are row numbers" in done.stdout
-    assert "shuffle the file first" in done.stdout
-    assert read_layout(folder / "l.toml") == Layout(id_row=True)
+    assert "--make-ids" in run(folder, "agreement.toml", "a.csv", code=4).stderr
+    assert not (folder / "a.csv.ids.csv").exists()
+    typed = ("agreement.toml", "a.csv", "--make-ids", "--layout", "l.toml")
+    done = run(folder, *typed)
+    assert "ids are made" in done.stdout
+    assert "Wrote a.csv.ids.csv: random ids for 2 rows." in done.stderr
+    assert read_layout(folder / "l.toml") == Layout(make_ids=True)
+    made = (folder / "a.csv.ids.csv").read_bytes()
+    assert "a.csv.ids.csv" not in run(folder, *typed).stderr
+    assert (folder / "a.csv.ids.csv").read_bytes() == made
     agreed = parse_agreement(AGREEMENT, "it")
     layout = read_own_layout(agreed, folder / "l.toml", None)
-    assert layout.id_row
+    assert layout.make_ids
     assert Typed(id="name").onto(layout) == Layout(id="name")
-    run(folder, "agreement.toml", "a.csv", "--id", "name", "--id-row", code=2)
+    run(folder, "agreement.toml", "a.csv", "--id", "name", "--make-ids", code=2)
+
+
+def test_other_commands_say_where_made_ids_are_and_write_nothing_there(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text("name,birth\nx,2020-01-31\n")
+        run(folder, "agreement.toml", f"{name}.csv", "--make-ids")
+    typed = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out")
+    done = accord(folder, *typed, "pairs.csv")
+    assert "The ids of its rows are in b.csv.ids.csv, which stays with you." in done.stderr
+    pair = (folder / "pairs.csv").read_text().splitlines()[1].replace('"', "").split(",")
+    assert pair[:2] == [read_made(folder / f"{name}.csv")[1] for name in ("a", "b")]
+    done = accord(folder, *typed, "b.csv.ids.csv", "--force")
+    assert (done.returncode, "which is read" in done.stderr) == (5, True)
+
+
+def test_no_ids_are_made_for_a_table_with_faults(folder: Path) -> None:
+    (folder / "a.csv").write_text("name,birth\nx,2020-01-31\ny,2020-02-31\n")
+    run(folder, "agreement.toml", "a.csv", "--make-ids", "--date", "birth=%Y-%m-%d", code=4)
+    assert not (folder / "a.csv.ids.csv").exists()
+
+
+def test_a_file_of_ids_that_cannot_be_used_is_said(folder: Path) -> None:
+    (folder / "a.csv").write_text("name,birth\nx,2020-01-31\n")
+    typed = ("agreement.toml", "a.csv", "--make-ids")
+    (folder / "a.csv.ids.csv").write_text("row,id\n1,mine\n")
+    done = run(folder, *typed, code=4)
+    assert "a.csv.ids.csv cannot be read: it is not as Accord wrote it. Restore it" in done.stderr
+    assert "which is read" in run(folder, *typed, "--layout", "a.csv.ids.csv", code=5).stderr
+    assert (folder / "a.csv.ids.csv").read_text() == "row,id\n1,mine\n"
 
 
 def test_the_columns_of_a_file_on_request(folder: Path) -> None:
@@ -232,7 +267,7 @@ def test_as_json(folder: Path) -> None:
     (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
     facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)
     assert facts["layout"] == {
-        "id": "id", "id_row": False, "encoding": "utf-8", "delimiter": ";", "quote": '"', "dates": {},
+        "id": "id", "make_ids": False, "encoding": "utf-8", "delimiter": ";", "quote": '"', "dates": {},
     }  # fmt: skip
 
 

@@ -207,10 +207,12 @@ def test_simulate_says_what_to_tell_check(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text(f"{header.replace('name', 'nom')}\n{first}\n")
     (tmp_path / "twice.csv").write_text(f"{header}\n{first}\n{first}\n")
     agreed = ("--agreement", str(shop / "agreement.toml"))
-    mapped = "or map each with --column FIELD=COLUMN of `accord check`, the id with --id of `accord check`."
+    mapped = (
+        "or map each with --column FIELD=COLUMN of `accord check`, the id with --id of `accord check`, or"
+    )
     refused(tmp_path, 4, mapped, "simulate", "other.csv", good, *agreed)
     refused(tmp_path, 4, mapped, "simulate", good, "other.csv", *agreed)
-    rows = "take another with --id of `accord check`, or rows with --id-row of `accord check`."
+    rows = "take another with --id of `accord check`, or have some made with --make-ids of `accord check`."
     refused(tmp_path, 4, rows, "simulate", good, "twice.csv", *agreed)
 
 

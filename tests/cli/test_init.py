@@ -110,8 +110,8 @@ def test_what_is_wrong_is_said_before_fields_are_weighed(tmp_path: Path) -> None
     (tmp_path / "shop.csv").write_text("surname,birth\nSmith,1980-01-31\nSmith,1975-12-31\n")
     typed = (*FROM, "--type", "birth=birth")
     assert "Learning weights" not in run(tmp_path, *typed, code=4).stderr
-    assert "Learning weights" not in run(tmp_path, *typed, "--id-row", "--parties", "a", "b", code=3).stderr
-    assert "Learning weights" in run(tmp_path, *typed, "--id-row").stderr
+    assert "Learning weights" not in run(tmp_path, *typed, "--make-ids", "--parties", "a", "b", code=3).stderr
+    assert "Learning weights" in run(tmp_path, *typed, "--make-ids").stderr
 
 
 def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
         (["--type", "titel=text"], "Did you mean 'title'"),
         (["--type", "title"], "COLUMN=TYPE"),
         (["--type", "title=txet"], "Did you mean 'text'"),
-        (["--type", "sku=id", "--id-row"], "not by both"),
+        (["--type", "sku=id", "--make-ids"], "not both"),
         (["--field", "price.range"], "FIELD.WORD=VALUE"),
         (["--field", "price.ragne=0..5"], "Did you mean 'range'"),
         (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
@@ -300,6 +300,21 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     again = command[1].replace("'", "").split()
     assert accord(shop, "init", *again, "--force").returncode == 0
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop)
+    # The types, no id, and what is usual.
+    answer(monkeypatch, "1=skip", "", "", *[""] * 8)
+    init(table="shop.csv")
+    shown = capsys.readouterr().err
+    assert "Which one is it? Its number, or Enter for random ids" in shown
+    assert "--make-ids" in shown
+    assert "Wrote shop.csv.ids.csv: random ids for " in shown
+    assert read_layout(shop / "shop.csv.layout.toml").make_ids
+    assert "shop.csv.ids.csv" not in accord(shop, "check", "agreement.toml", "shop.csv").stderr
 
 
 def test_a_bad_answer_is_refused_at_once_and_asked_again(

@@ -125,7 +125,7 @@ def test_an_address_with_a_password_is_not_repeated(typed: tuple[str, ...], shop
         (("check", "agreement.toml", "duckdb:a.duckdb?table=sales&query=@q.sql"), 2, "a table or a query"),
         (("check", "agreement.toml", "duckdb:a.duckdb?table=nothing"), 4, "no such table"),
         (("plan", "agreement.toml", "duckdb:a.duckdb?table=nothing", "--party", "A"), 4, "no such table"),
-        (("check", "agreement.toml", "duckdb:a.duckdb?table=sales", "--id-row"), 2, "with --id"),
+        (("check", "agreement.toml", "duckdb:a.duckdb?table=sales", "--make-ids"), 2, "with --id"),
         (("check", "agreement.toml", "a.duckdb"), 4, "`duckdb:a.duckdb?table=NAME`"),
     ],
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.drafting.confirming import change, fields_by_column, find_id, map_names, name_rows, take_guesses
+from accord.drafting.confirming import change, fields_by_column, find_id, map_names, take_guesses, without_id
 from accord.drafting.guessing import Guess
 from accord.drafting.kinds import ColumnKind
 from accord.errors import UsageError
@@ -29,7 +29,7 @@ def test_there_is_one_id_or_none() -> None:
     changed = change(COLUMNS, ["a=b=id"])
     assert kinds(changed) == [ColumnKind.SKIP, ColumnKind.ID, ColumnKind.SKIP]
     assert find_id(changed) == "a=b"
-    assert find_id(name_rows(COLUMNS)) is None
+    assert find_id(without_id(COLUMNS)) is None
 
 
 def test_fields_are_found_under_the_names_that_were_agreed() -> None:

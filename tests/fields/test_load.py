@@ -16,6 +16,7 @@ from accord.fields.load import Loading, Tally, load_records
 from accord.fields.schema import FieldSpec
 from accord.table.layout import Layout, Source
 from accord.table.sources import csv as sources_csv
+from tests.fields.made_ids import read_made
 
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
@@ -124,24 +125,39 @@ def test_ids_of_other_types() -> None:
     assert load_records(table, FIELDS, "00").ids.to_pylist() == ["3", "4"]
 
 
-def test_rows_may_name_the_records(tmp_path: Path) -> None:
-    """Rows that are left out are numbered, too: row 3 is 3, whatever row 2 is."""
+def test_ids_may_be_made(tmp_path: Path) -> None:
+    """Rows that are left out have one, too, and keep it where they are not."""
     path = write(tmp_path / "t.csv", "id,name,day,price", "7,a,2026-01-01,1", "7,b,,1", "7,c,2026-01-01,1")
-    with pytest.raises(DataError, match="`id_row=True`"):
+    with pytest.raises(DataError, match="`make_ids=True`"):
         load_records(path, FIELDS, "00")
-    rows = Layout(id_row=True)
-    assert load_records(path, FIELDS, "00", (), rows).ids.to_pylist() == ["1", "3"]
-    path = write(tmp_path / "t.csv", "name,day,price", "", "a,2026-01-01,1", "", "b,2026-01-01,1")
-    assert load_records(path, FIELDS, "00", (), rows).ids.to_pylist() == ["1", "2"]
+    made, tally = Layout(make_ids=True), Tally()
+    ids = load_records(path, FIELDS, "00", (), made, how=Loading(tally)).ids.to_pylist()
+    assert tally.new_ids == 3
+    kept = read_made(path)
+    assert ids == [kept[1], kept[3]]
+    assert load_records(path, {"name": FIELDS["name"]}, "00", (), made).ids.to_pylist() == [*kept.values()]
 
 
-def test_row_numbers_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources_csv, "_BLOCK", 100)
+def test_made_ids_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"name {i},2026-01-01,5" for i in range(50)]
     path = write(tmp_path / "t.csv", "name,day,price", *lines)
-    assert load_records(path, FIELDS, "00", (), Layout(id_row=True)).ids.to_pylist() == [
-        str(i) for i in range(1, 51)
-    ]
+    ids = load_records(path, FIELDS, "00", (), Layout(make_ids=True)).ids
+    monkeypatch.setattr(sources_csv, "_BLOCK", 100)
+    records = load_records(path, FIELDS, "00", ["name"], Layout(make_ids=True))
+    assert records.ids == ids
+    assert records.disclosed["name"].to_pylist() == [f"name {i}" for i in range(50)]
+
+
+def test_rows_without_a_made_id_are_faults_for_who_makes_none(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "name,day,price", "a,2026-01-01,1")
+    made, found = Layout(make_ids=True), Loading(entropy=None)
+    with pytest.raises(UnreadableError, match=r"t.csv.ids.csv cannot be read: it is not there"):
+        load_records(path, FIELDS, "00", (), made, how=found)
+    load_records(path, FIELDS, "00", (), made)
+    write(path, "name,day,price", "b,2026-01-01,1", "a,2026-01-01,1")
+    with pytest.raises(DataError, match="row 1, column 'id': has none in the file of ids"):
+        load_records(path, FIELDS, "00", (), made, how=found)
+    assert [*read_made(path)] == [1]
 
 
 def test_cells_that_no_field_takes() -> None:

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
+from accord.entropy import Seeded
 from accord.errors import UsageError
+from accord.fields.row_ids import made_ids
 from accord.fields.schema import FieldSpec
 from accord.fields.showing import ShownValue, show_rows, show_values
 from accord.table.layout import Layout, Source
@@ -66,5 +68,8 @@ def test_cells_of_some_records_stand_as_in_the_file(tmp_path: Path) -> None:
     layout = Layout(id="key", columns={"birth": Source(column="dob", format="%d.%m.%Y")})
     found = show_rows(path, {"x", "z", "nobody"}, ["given", "birth"], layout)
     assert found == {"x": ["José", "1.2.1980"], "z": ["Ann", None]}
-    by_row = show_rows(path, {"2"}, ["given", "birth"], Layout(id_row=True, columns=layout.columns))
-    assert by_row == {"2": [None, "2.2.1980"]}
+    made = Layout(make_ids=True, columns=layout.columns)
+    with made_ids(path, made, Seeded(1)) as ids:
+        assert ids is not None
+    second = ids.ids[1].as_py()
+    assert show_rows(path, {second}, ["given", "birth"], made) == {second: [None, "2.2.1980"]}

@@ -15,6 +15,7 @@ from accord.datasets.starter import starter
 from accord.errors import AccountError, DataError, UsageError
 from accord.state.database import Database
 from accord.state.ledger import Ledger
+from accord.table.sinks.files import write_table
 from tests.protocols.worlds import agreement
 from tests.run.worlds import A_ROWS, table
 
@@ -76,6 +77,14 @@ def test_recall_is_seen_on_errors_of_the_own_records(tmp_path: Path) -> None:
     fewer = [one.recall for one in found.options if one.bins and one.blocking.count(";") == 1]
     assert fewer
     assert min(filter(None, fewer)) < found.agreed.recall, "fewer passes miss more"
+
+
+def test_a_table_whose_ids_are_made_is_planned_like_any(tmp_path: Path) -> None:
+    agreed, own = starter("people"), generate_people(250, None, 0).a
+    write_table(own.drop_columns(["id"]), tmp_path / "a.parquet")
+    made = accord.Layout(make_ids=True)
+    found = accord.plan(agreed, tmp_path / "a.parquet", party="A", layout=made, state=tmp_path)
+    assert found.agreed == accord.plan(agreed, own, party="A", state=tmp_path).agreed
 
 
 def test_the_ledger_is_asked_and_nothing_is_charged(tmp_path: Path) -> None:

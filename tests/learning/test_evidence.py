@@ -18,6 +18,7 @@ from accord.learning.drafts import compare_fields, score_of
 from accord.learning.evidence import LearningTask, from_labels, from_mistakes, from_people, strangers_in
 from accord.rules.rule import fields_of
 from accord.table.layout import Layout
+from accord.table.sinks.files import write_table
 from tests.learning.worlds import DRAFT
 
 AGREED = parse_agreement(DRAFT)
@@ -103,7 +104,7 @@ def test_faults_of_a_table_are_those_of_any_table() -> None:
         from_mistakes(question(), made.a.drop_columns(["phone"]), Layout())
 
 
-def test_a_table_that_can_be_read_only_once_and_columns_of_ones_own() -> None:
+def test_a_table_that_can_be_read_only_once_and_columns_of_ones_own(tmp_path: Path) -> None:
     made = generate_people(60, None, 5)
     names = ["nr", *made.a.column_names[1:]]
     names[names.index("birth")] = "dob"
@@ -111,8 +112,11 @@ def test_a_table_that_can_be_read_only_once_and_columns_of_ones_own() -> None:
     layout = Layout(id="nr", columns={"birth": "dob"})
     found = from_mistakes(question(), own.to_reader(), layout)
     assert found.weights == from_mistakes(question(), made.a, Layout()).weights
-    by_row = from_mistakes(question(), own, Layout(id_row=True, columns={"birth": "dob"}))
-    assert by_row.weights == found.weights
+    made_ids = Layout(make_ids=True, columns={"birth": "dob"})
+    write_table(own, tmp_path / "own.parquet")
+    assert from_mistakes(question(), tmp_path / "own.parquet", made_ids).weights == found.weights
+    with pytest.raises(UsageError, match="has no file"):
+        from_mistakes(question(), own, made_ids)
 
 
 def test_no_errors_find_every_copy() -> None:

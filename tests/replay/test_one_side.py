@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from accord.errors import UnreadableError
 from accord.run.remembered import Remembered, remember
 from accord.side import Side
 from accord.state.folder import State
-from tests.replay.replays import done, offices, require_honest, the_run
+from accord.table.sources.opening import ids_file
+from tests.replay.replays import done, offices, replayed, require_honest, the_run
 from tests.run import faults
 from tests.run.faults import KINDS, Wire
 from tests.state.damage import take_content
@@ -47,6 +49,22 @@ def test_an_honest_run_of_randomised_responses(tmp_path: Path) -> None:
     assert is_replayable(state, name)
     take_content(state, name, "seed")
     assert not is_replayable(state, name)
+
+
+def test_an_honest_run_with_made_ids(tmp_path: Path) -> None:
+    """They are a part of the table, which may be sorted; whoever lacks them is not convicted, nor helped."""
+    both = offices(tmp_path, "plain")
+    faults.drop_ids(both)
+    done(faults.link(both))
+    for office in both.values():
+        header, *rows = office.data.read_text().splitlines()
+        office.data.write_text("\n".join([header, *sorted(rows)]) + "\n")
+    require_honest(both)
+    a = both[Side.A]
+    ids_file(a.data).unlink()
+    with pytest.raises(UnreadableError, match=r"it is not there. It belongs next to the table"):
+        replayed(both, Side.A, the_run(both))
+    assert not ids_file(a.data).exists()
 
 
 def is_replayable(state: State, name: str) -> bool:

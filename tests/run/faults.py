@@ -39,6 +39,7 @@ from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
 from accord.state.log import Log, Transaction
 from accord.state.runs import StoredRun, list_runs, open_run
+from accord.table.layout import Layout
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
 B_ROWS = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
@@ -87,6 +88,7 @@ class Office:
     state: State
     data: Path
     out: Path
+    layout: Layout = field(default_factory=Layout)
 
     @property
     def partner(self) -> str:
@@ -114,6 +116,7 @@ class Office:
             "agreement": self.agreement,
             "partner": self.partner,
             "dataset": "table",
+            "layout": self.layout,
             "snapshot": "first",
             "output": Output(self.out),
             "reach": self.reach(),
@@ -139,6 +142,15 @@ def offices(folder: Path, kind: str = "greedy") -> dict[Side, Office]:
     for side, office in found.items():
         add_partner(office.state, office.partner, cards[side.other])
     return found
+
+
+def drop_ids(both: dict[Side, Office]) -> dict[Side, Office]:
+    """The same organisations with tables that have no ids: they are made."""
+    for office in both.values():
+        rows = [line.partition(",")[2] for line in office.data.read_text().splitlines()]
+        office.data.write_text("\n".join(rows) + "\n")
+        office.layout = Layout(make_ids=True)
+    return both
 
 
 @dataclass

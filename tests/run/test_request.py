@@ -117,7 +117,11 @@ def test_every_field_of_a_request_is_judged_or_judges_itself() -> None:
         (AGREED, {"series": SeriesPart("monthly")}, "declares no series"),
         (IN_SERIES, {}, "Name it: `series=`"),
         (IN_SERIES, {"series": SeriesPart("monthly"), "snapshot": "2026-11"}, "leave out `snapshot=`"),
-        (IN_SERIES, {"series": SeriesPart("monthly"), "layout": Layout(id_row=True)}, "name a column of ids"),
+        (
+            IN_SERIES,
+            {"series": SeriesPart("monthly"), "layout": Layout(make_ids=True)},
+            "name a column of ids",
+        ),
         (AGREED, {"reach": Reach()}, "`listen=`"),
         (AGREED, {"reach": Reach(listen=":1", connect="x:1")}, "`listen=`"),
     ],

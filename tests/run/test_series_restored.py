@@ -100,7 +100,7 @@ def test_a_series_goes_on_with_another_bound_on_matches(tmp_path: Path) -> None:
     go_whole({side: under(office, most_matches={"A": 4}) for side, office in both.items()}, 1)
 
 
-def test_row_numbers_are_no_ids_of_a_series(tmp_path: Path) -> None:
+def test_made_ids_are_no_ids_of_a_series(tmp_path: Path) -> None:
     own = offices(tmp_path)[Side.A]
-    with pytest.raises(UsageError, match="row numbers change with every row"):
-        own.request(snapshot=None, series=own.part, layout=Layout(id_row=True))
+    with pytest.raises(UsageError, match="only as long as none of its cells changes"):
+        own.request(snapshot=None, series=own.part, layout=Layout(make_ids=True))

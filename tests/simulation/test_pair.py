@@ -28,7 +28,9 @@ from accord.rules.text import parse_rule
 from accord.side import Side
 from accord.simulation.pair import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
 from accord.simulation.truth import read_truth, score
+from accord.table.sinks.files import write_table
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
+from tests.fields.made_ids import read_made
 
 
 def ids(result: Simulation) -> set[tuple[str, str]]:
@@ -93,6 +95,23 @@ def test_candidate_pairs_are_those_that_meet(seed: int) -> None:
     assert candidate_pairs(agreed, left, right) == agreed.plan.compares(tables, i, j).sum()
     assert holds(agreed.rule, tables, i, j).sum() <= candidate_pairs(agreed, left, right)
     assert agreed.plan.per_record(Side.B) == 4
+
+
+def test_made_ids_are_those_of_the_files(tmp_path: Path) -> None:
+    made = generate_products(20, None, 1)
+    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
+    for file, table in ((a, made.a), (b, made.b)):
+        write_table(table.drop_columns(["id"]), file, raw=True)
+    laid_out = accord.Layout(make_ids=True)
+    found = accord.simulate(a, b, starter("products"), layout_a=laid_out, layout_b=laid_out, seed=1)
+    known = [
+        dict(zip(read_made(file).values(), table["id"].to_pylist(), strict=True))
+        for file, table in ((a, made.a), (b, made.b))
+    ]
+    expected = ids(accord.simulate(made.a, made.b, starter("products"), seed=1))
+    assert {(known[0][one], known[1][other]) for one, other in ids(found)} == expected
+    with pytest.raises(UsageError, match="has no file"):
+        accord.simulate(made.a, made.b, starter("products"), layout_a=laid_out)
 
 
 def test_empty_tables() -> None:

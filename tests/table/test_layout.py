@@ -70,14 +70,14 @@ def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> 
         Layout(
             "key", "cp1252", "\t", {"day": Source(column="d", format="%d.%m.%Y")}, "who", "none", False, "S"
         ),
-        Layout(id_row=True, quote="'"),
+        Layout(make_ids=True, quote="'"),
         Layout(lists={"ours": tmp_path / "ours.csv", "theirs": "/data/theirs.csv"}),
     ):
         assert Layout.from_json(layout.to_json()) == layout
         (tmp_path / "layout.toml").write_text(layout.to_toml())
         assert read_layout(tmp_path / "layout.toml") == layout
-    (tmp_path / "layout.toml").write_text(Layout(id_row=True, quote="'").to_toml())
-    assert named_in(tmp_path / "layout.toml") >= {"id_row", "quote"}
+    (tmp_path / "layout.toml").write_text(Layout(make_ids=True, quote="'").to_toml())
+    assert named_in(tmp_path / "layout.toml") >= {"make_ids", "quote"}
 
 
 def test_formats_of_dates_by_name() -> None:

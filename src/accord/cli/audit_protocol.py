@@ -208,6 +208,11 @@ def _own_case(
         )
     of, (side, other) = dict(zip(Side, tables, strict=True)), neighbour
     layouts = {one: read_own_layout(agreed, None, table) for one, table in of.items()}
+    if any(layout.make_ids for layout in layouts.values()):
+        raise UsageError(
+            problem="A table and its neighbour have the same ids where they have the same rows, and ids that "
+            "are made are of one table: name a column of ids, --id of `accord check`."
+        )
 
     def read(side: Side, file: Path) -> Records:
         return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), layouts[side])

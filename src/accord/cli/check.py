@@ -15,8 +15,8 @@ from accord.cli.check_typed import (
     Delimiter,
     Encoding,
     IdColumn,
-    IdRow,
     ListFiles,
+    MakeIds,
     PersonColumn,
     Typed,
 )
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from accord.cli.check_layout import FileCheck, Known
     from accord.side import Side
     from accord.table.sources.opening import Place
-
-_ROWS = (
-    "The partner sees the row numbers of matching records. If the order of your file follows from what is "
-    "in it, they reveal something about the rows in between: shuffle the file first."
-)
 
 
 def check(
@@ -62,7 +57,7 @@ def check(
     delimiter: Delimiter = None,
     person: PersonColumn = None,
     date: DateFormats = None,
-    id_row: IdRow = False,
+    make_ids: MakeIds = False,
     lists: ListFiles = None,
     force: Annotated[
         bool, typer.Option("--force", help="Begin a new layout file, whatever the old one says.")
@@ -96,7 +91,7 @@ def check(
     typed = Typed(
         columns=tuple(column or ()),
         id=id,
-        id_row=id_row,
+        make_ids=make_ids,
         dates=tuple(date or ()),
         lists=tuple(lists or ()),
         person=person,
@@ -133,6 +128,7 @@ def check(
         say(_words(agreement, data, facts))
     if file is not None:
         file.keep(known, agreement, force)
+        file.tell_ids()
     if as_json:
         return
     if data is not None and side is None and (unchecked := _unchecked(found, known.layout.person)):
@@ -171,7 +167,6 @@ def _judge(
 
         file = check_file(agreement, data, side, known.layout, known.named)
         facts |= file.facts
-        facts["advice"] += [_ROWS] if file.layout.id_row else []
         facts |= {"shown": file.show(agreement, show)} if show else {}
     facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
     return facts, file

@@ -19,6 +19,7 @@ import typer
 from accord.cli.places import layout_beside, layout_of, shown
 from accord.cli.terminal import Counter, say
 from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,7 +95,7 @@ def find_layout(
 
     shown = agreement.disclosed(side) if side is not None else ()
     wanted = [layout.source(name).column for name in agreed_columns(agreement.fields, shown)]
-    wanted += ([] if layout.id_row else [layout.id]) + ([layout.person] if layout.person else [])
+    wanted += ([] if layout.make_ids else [layout.id]) + ([layout.person] if layout.person else [])
     found = sniff_text(data, layout, named, wanted)
     return _settle_dates(found, sniff_dates(data, found, agreement.fields), data)
 
@@ -145,7 +146,7 @@ def facts_of_layout(data: Place, layout: Layout) -> dict[str, Any]:
     """How a file is read, for people and machines."""
     from accord.table.sources.opening import kind_of
 
-    facts: dict[str, Any] = {"id": None if layout.id_row else layout.id, "id_row": layout.id_row}
+    facts: dict[str, Any] = {"id": None if layout.make_ids else layout.id, "make_ids": layout.make_ids}
     if kind_of(data) == "csv":
         facts |= {"encoding": layout.encoding, "delimiter": layout.delimiter, "quote": layout.quote}
     if kind_of(data) == "xlsx" and isinstance(data, Path):
@@ -170,8 +171,8 @@ def describe_layout(facts: Mapping[str, Any]) -> str:
         parts = [f"{facts['encoding']}{mark}{guess}", f"delimiter {delimiter}", quote]
     if "sheet" in facts:
         parts.append(f"sheet '{facts['sheet']}'")
-    if facts["id_row"]:
-        parts.append("ids are row numbers")
+    if facts["make_ids"]:
+        parts.append("ids are made")
     parts += [f"dates of {name} {how}" for name, how in facts["dates"].items()]
     return ", ".join(parts)
 
@@ -235,6 +236,18 @@ class FileCheck:
         # Beside the table it is found.
         how = "" if path == layout_of(self.data) else f": link with --layout {path}"
         say(f"Wrote {path}{how}.", err=True)
+
+    def tell_ids(self) -> None:
+        """Say where the ids are that were made for rows of the file, and what they are good for."""
+        from accord.table.sources.opening import ids_file
+
+        if self.tally.new_ids and isinstance(self.data, Path):
+            say(
+                f"Wrote {ids_file(self.data)}: random ids for {counted(self.tally.new_ids, 'row')}. Pairs "
+                "name your records by these; its columns row and id say which row each is. It stays with "
+                "you: keep it next to your table, and rows keep their ids.",
+                err=True,
+            )
 
 
 def _encoded(spec: FieldSpec) -> str:

@@ -18,8 +18,9 @@ ColumnPairs = Annotated[
     typer.Option("--column", metavar="FIELD=COLUMN", help="Where the names differ; repeatable."),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column that identifies each record.")]
-IdRow = Annotated[
-    bool, typer.Option("--id-row", help="Use row numbers 1, 2, … as ids; no id column is read.")
+MakeIds = Annotated[
+    bool,
+    typer.Option("--make-ids", help="Make random ids, kept next to your file; no id column is read."),
 ]
 DateFormats = Annotated[
     list[str] | None,
@@ -47,7 +48,7 @@ class Typed:
 
     columns: tuple[str, ...] = ()
     id: str | None = None
-    id_row: bool = False
+    make_ids: bool = False
     dates: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     person: str | None = None
@@ -55,10 +56,8 @@ class Typed:
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
-        if self.id is not None and self.id_row:
-            raise UsageError(
-                problem="Name records by a column, --id, or by their rows, --id-row, not by both."
-            )
+        if self.id is not None and self.make_ids:
+            raise UsageError(problem="Name the column of ids, --id, or have ids made, --make-ids, not both.")
 
     def __bool__(self) -> bool:
         return self != Typed()
@@ -78,6 +77,6 @@ class Typed:
             encoding=self.encoding or layout.encoding,
             delimiter=self.delimiter or layout.delimiter,
             person=self.person or layout.person,
-            id_row=self.id_row or (layout.id_row and self.id is None),
+            make_ids=self.make_ids or (layout.make_ids and self.id is None),
         )
         return changed.map_columns(self.columns).map_dates(self.dates).map_lists(self.lists)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.check_typed import DateFormats, IdRow
+from accord.cli.check_typed import DateFormats, MakeIds
 from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
 from accord.errors import UsageError
@@ -91,7 +91,7 @@ def init(
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
-    id_row: IdRow = False,
+    make_ids: MakeIds = False,
     date: DateFormats = None,
     layout: Annotated[
         Path | None,
@@ -141,7 +141,7 @@ def init(
         overlap=overlap,
         max_time=max_time,
         monthly=monthly,
-        id_row=id_row,
+        make_ids=make_ids,
         dates=tuple(date or ()),
         layout=layout,
     )

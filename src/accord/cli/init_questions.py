@@ -37,7 +37,7 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     seen = _ask_fields(seen)
     fields = [*fields_by_column(seen.columns).values()]
     if find_id(seen.columns) is None:
-        told = replace(told, id_row=True)
+        told = replace(told, make_ids=True)
     types = tuple(f"{one.name}={_typed(one.is_)}" for one in seen.columns)
     told = replace(told, types=types)
     # No answer mends what the command line says.
@@ -137,7 +137,7 @@ def _show_types() -> None:
 
 
 def _ask_id() -> str:
-    return _ask("No column looks like an id. Which one is it? Its number, or Enter to use row numbers", "")
+    return _ask("No column looks like an id. Which one is it? Its number, or Enter for random ids", "")
 
 
 def _ask_parties(seen: Seen, told: Told) -> Told:
@@ -321,6 +321,6 @@ def command_line(told: Told) -> str:
     words += ["--records", *map(str, told.records)] if told.records else []
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
-    words += ["--id-row"] * told.id_row + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
+    words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
     words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

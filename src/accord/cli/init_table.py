@@ -55,6 +55,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
+    check.tell_ids()
     if others := _other_sexes(draft.agreement, seen, "--field sex.values=…"):
         say(others, err=True)
 
@@ -87,6 +88,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
+    check.tell_ids()
     if others := _other_sexes(agreed, seen, "`values` under `[fields.sex]` of the agreement"):
         say(others, err=True)
 
@@ -108,7 +110,7 @@ def _tell_layout(told: Told, beside: Path) -> None:
 
 def _look(told: Told) -> Seen:
     """The table, with guesses and with what the command line says of its columns."""
-    from accord.drafting.confirming import change, find_id, name_rows, take_guesses
+    from accord.drafting.confirming import change, find_id, take_guesses, without_id
     from accord.drafting.guessing import guess_kinds
     from accord.drafting.sampling import look_at
     from accord.table.layout import Layout, named_in, read_layout
@@ -119,11 +121,11 @@ def _look(told: Told) -> Seen:
     layout = sniff_text(told.table, known, named, ())
     look = look_at(told.table, layout)
     columns = take_guesses(guess_kinds(look.samples))
-    if told.id_row or known.id_row:
-        columns = name_rows(columns)
+    if told.make_ids or known.make_ids:
+        columns = without_id(columns)
     columns = change(columns, [*([f"{known.id}=id"] if "id" in named else []), *told.types])
-    if told.id_row and find_id(columns) is not None:
-        raise UsageError(problem="Name records by a column or by their rows, --id-row, not by both.")
+    if told.make_ids and find_id(columns) is not None:
+        raise UsageError(problem="Name the column of ids or have ids made, --make-ids, not both.")
     return Seen(look, layout, columns)
 
 
@@ -165,7 +167,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     if faults := [*_lacks_id(seen, told), *_unmapped(agreement, seen)]:
         raise DataError(shown(told.table), faults)
     where = map_names(seen.columns, agreement.names)
-    layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
+    layout = replace(seen.layout, id=id_column or "id", make_ids=id_column is None)
     layout = replace(layout, columns={name: column for name, column in where.items() if name != column})
     formats = {name: how for name in seen.layout.columns if (how := seen.layout.source(name).format)}
     layout = layout.read_dates(formats).map_dates(told.dates)
@@ -192,7 +194,7 @@ def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
 
     return (
         []
-        if told.id_row or seen.layout.id_row or find_id(seen.columns)
+        if told.make_ids or seen.layout.make_ids or find_id(seen.columns)
         else [_NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)]
     )
 
@@ -205,11 +207,11 @@ def _require_id(seen: Seen, told: Told) -> None:
 
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
-_NAME_ID = "Name one with --type COLUMN=id; rows of a database have no numbers."
+_NAME_ID = "Name one with --type COLUMN=id; a query can make one of other columns."
 _NO_ID = Fault(
     "",
     "No column names the records.",
-    "Name one with --type COLUMN=id; --id-row names them by their rows, 1, 2, …",
+    "Name one with --type COLUMN=id; --make-ids makes random ids, and keeps them next to the file.",
 )
 _NO_SERIES = (
     "Every month records are known again by their ids, and no column names them: name one with --type "

@@ -39,7 +39,7 @@ class Told:
     overlap: float | None = None
     max_time: float | None = None
     monthly: bool = False
-    id_row: bool = False
+    make_ids: bool = False
     dates: tuple[str, ...] = ()
     layout: Path | None = None
 

@@ -63,4 +63,8 @@ def read_own_layout(agreement: Agreement, file: Path | None, table: Place | None
         assert table is not None
         found = read_layout(beside).about(agreement.names, agreement.lists)
         say(f"Reading {shown(table)} as {beside} says.", err=True)
+    if found.make_ids and isinstance(table, Path):
+        from accord.table.sources.opening import ids_file
+
+        say(f"The ids of its rows are in {ids_file(table)}, which stays with you.", err=True)
     return found

@@ -3,8 +3,6 @@ that says how it is laid out."""
 
 from __future__ import annotations
 
-import glob
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +18,6 @@ TABLE = (
 )
 PAIRS = ".csv, .parquet, .arrow, or a table: duckdb:FILE?table=NAME, sqlite:…, postgres:SERVICE?table=NAME"
 _LONGEST = 1 << 20
-_WILD = re.compile(r"[*?\[\]]")
 
 
 def find_table(typed: str) -> Place:
@@ -68,11 +65,10 @@ def shown(place: Place) -> str:
 def layout_of(table: Place) -> Path:
     """Where a table's layout is written, unless its owner names another place: beside the file or the folder;
     of a table on a server, in the folder that one is in."""
+    from accord.table.sources.opening import beside
+
     if isinstance(table, Path):
-        # Of a pattern, beside what the first part of it means.
-        fixed = next((one for one in (*reversed(table.parents), table) if glob.has_magic(one.name)), table)
-        chosen = table if table.exists() else fixed
-        return chosen.with_name(f"{_WILD.sub('_', chosen.name)}.layout.toml")
+        return beside(table, ".layout.toml")
     base = Path(table.place or table.database)
     parts = (base.name, *(part.replace("/", "_") for part in (table.schema, table.table) if part))
     return base.with_name(f"{'.'.join(parts)}.layout.toml")

@@ -16,7 +16,7 @@ _OTHERWISE = {
     "format": _OF_CHECK.format("--date FIELD=FORMAT"),
     "lists": _OF_CHECK.format("--list NAME=FILE"),
     "id": _OF_CHECK.format("--id"),
-    "id_row": _OF_CHECK.format("--id-row"),
+    "make_ids": _OF_CHECK.format("--make-ids"),
     "person": _OF_CHECK.format("--person"),
     "encoding": _OF_CHECK.format("--encoding"),
     "delimiter": _OF_CHECK.format("--delimiter"),

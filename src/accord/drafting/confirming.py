@@ -56,8 +56,8 @@ def change(columns: Columns, pairs: Iterable[str]) -> Columns:
     return tuple(found)
 
 
-def name_rows(columns: Columns) -> Columns:
-    """Records are named by their rows: no column is an id."""
+def without_id(columns: Columns) -> Columns:
+    """The columns where ids are made: none is an id."""
     return tuple(_without_id(one) for one in columns)
 
 

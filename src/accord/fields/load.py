@@ -3,8 +3,8 @@
 Faults are collected over the whole table before anything is raised, named by row (the first row below the
 header is row 1) and column, never by value. Rows of a database are numbered in the order of their ids.
 
-Records may be named by their rows. Rows that are left out are numbered like others: a number may not tell
-whether a row before it was left out.
+Rows of a file may have ids that are made (row_ids.py), those that are left out like others: a row does not
+lose its id by an agreement that has no use for it.
 
 A promise to people holds if nobody has more records than it covers. That is judged here, on all rows of the
 file, those that are left out included: they are rows of the table like others [MATHS §1.6].
@@ -14,18 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from accord.entropy import Entropy, System
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.fields.columns import Column, Records, rows_of
 from accord.fields.encoders import encode, encode_made
 from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
+from accord.fields.row_ids import RowIds, made_ids, open_named
 from accord.fields.schema import (
     CategoryField,
     FieldSpec,
@@ -41,17 +44,15 @@ from accord.table.cell_text import MIXED, is_whole, to_text, without_text
 from accord.table.csv_scan import MOST_CELL
 from accord.table.layout import Layout
 from accord.table.opened import Faults
-from accord.table.sources.opening import TableLike, find_place, open_table
+from accord.table.sources.opening import TableLike, find_place
 
 _MOST_SHOWN = 3 << 19
 """Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
 _REPEATED = "repeats the id of another row; ids must be unique: take another with `id=`"
-_OR_ROWS = ", or rows with `id_row=True`"
+_OR_MADE = ", or have some made with `make_ids=True`"
+_NO_ID = "is empty or not text; every record needs an id"
+_NOT_MADE = "has none in the file of ids: the row is not one of those that they were made for"
 
-_NO_ROWS = (
-    "Rows of a database have no order, and so no numbers: name the column of their ids with `id=`. A query "
-    "can make one of other columns."
-)
 _NOTHING = Fault("", "There are no records below the header.", "Is it whole?")
 _NO_ROW = Fault("", "The table has no rows, so there are no records.", "Is it the right one?")
 _STORE = "store text, numbers or dates, or leave the column out"
@@ -75,6 +76,8 @@ class Tally:
     """How many there are, where a column says whose record a row is."""
     most_of_one: int = 0
     """The most records of one person."""
+    new_ids: int = 0
+    """Rows for which an id was made."""
     listed: dict[str, int] = field(default_factory=dict)
     """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
 
@@ -104,6 +107,8 @@ class Loading:
     """Rows of any source are put in the order of ids, as those of a database always are."""
     keep_people: bool = False
     """The records say whose they are."""
+    entropy: Entropy | None = field(default_factory=System)
+    """Draws ids for rows without one, where the layout says that they are made; None if all have one."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,9 @@ def load_records(
     may go without such a column, since then the promise is to records; None asks for none.
     """
     try:
-        meaning = _Meaning(fields, salt, disclose, layout or Layout())
-        return _load(source, meaning, per_person, how or Loading())
+        meaning, how = _Meaning(fields, salt, disclose, layout or Layout()), how or Loading()
+        with made_ids(source, meaning.layout, how.entropy) as made:
+            return _load(source, meaning, per_person, how, made)
     except MemoryError:
         # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
         place = find_place(source)
@@ -141,31 +147,30 @@ def load_records(
         raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
 
 
-def _load(source: TableLike, meaning: _Meaning, per_person: int | None, how: Loading) -> Records:
+def _load(
+    source: TableLike, meaning: _Meaning, per_person: int | None, how: Loading, made: RowIds | None
+) -> Records:
     fields, disclose, layout = meaning.fields, meaning.disclose, meaning.layout
     person = _person_column(layout, 1 if per_person is None and how.tally is not None else per_person)
     tally, scratch = how.tally or Tally(), how.scratch
     classes = find_classes(fields, layout.list_files)
     where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
-    named = () if layout.id_row else (layout.id,)
-    table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
-    if layout.id_row and not table.has_order:
-        raise UsageError(problem=_NO_ROWS)
+    named = layout.id_column
+    table = open_named(source, list(dict.fromkeys([named, *where.values(), *person])), layout, made)
     faults = Faults(table)
-    as_text = _read_as_text([*named, *where.values()], fields, where)
+    as_text = _read_as_text([named, *where.values()], fields, where)
     # Fields judge what they read, and whoever has no id is told so.
-    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {*named}
+    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {named}
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
-    numbered = not layout.id_row
+    numbered = True
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         _judge_kinds(batch, unread, faults)
-        some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
-        if not layout.id_row:
-            ids.add(some)
-            numbered &= is_whole(batch.schema.field(layout.id))
+        some = to_text(batch.column(named))
+        ids.add(some)
+        numbered &= is_whole(batch.schema.field(named))
         cells = _cells(batch, fields, layout, parsed, classes)
         people += [_as_person(batch.column(name)) for name in person]
         whose = people[-1] if how.keep_people and person else None
@@ -175,10 +180,11 @@ def _load(source: TableLike, meaning: _Meaning, per_person: int | None, how: Loa
         faults.first += batch.num_rows
         how.watch(faults.first)
     read = faults.first
-    repeated = None if layout.id_row else ids.repeated()
+    repeated = ids.repeated()
     if repeated is not None:
         faults.first = 0
-        faults.note(repeated, layout.id, _REPEATED + (_OR_ROWS if table.has_order else ""))
+        is_file = isinstance(find_place(source), Path)
+        faults.note(repeated, layout.id, _REPEATED + (_OR_MADE if is_file else ""))
     for name in person:
         tally.count_people(people)
         if per_person is not None:
@@ -189,6 +195,7 @@ def _load(source: TableLike, meaning: _Meaning, per_person: int | None, how: Loa
         raise DataError(table.name, found, table.counting)
     if not read and table.is_file:
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
+    tally.new_ids = made.new if made is not None else 0
     in_order = how.by_id or not table.has_order
     found_all = gathering.whole(in_order, how.keep_people and bool(person))
     return replace(found_all, numbered=numbered and bool(read))
@@ -226,7 +233,7 @@ def _encode_batch(
             tally.leave_out(name, reason, int(rows.sum()))
     for (place, problem), rows in noted.items():
         faults.note(rows, place, problem)
-    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or not text; every record needs an id")
+    faults.note(np.asarray(pc.is_null(ids)), layout.id, _NOT_MADE if layout.make_ids else _NO_ID)
     shown = pa.table(
         {
             name: made_texts[name]
@@ -261,11 +268,6 @@ def _cells(
         dated_columns(fields),
         classes,
     )
-
-
-def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:
-    numbers = pa.array(np.arange(before + 1, before + batch.num_rows + 1))
-    return numbers.cast(pa.large_string())
 
 
 def _read_as_text(

@@ -15,6 +15,7 @@ from accord.errors import UsageError
 from accord.fields.folding import trim
 from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
+from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, dated_columns
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
@@ -62,15 +63,11 @@ def show_rows(
 ) -> dict[str, list[str | None]]:
     """The cells of some records in these agreed columns, as they stand in the file, by id."""
     wanted = [layout.source(column).column for column in columns]
-    named = [] if layout.id_row else [layout.id]
     found: dict[str, list[str | None]] = {}
-    before = 0
-    for batch in open_table(source, list(dict.fromkeys([*named, *wanted])), layout).batches:
-        rows = range(before + 1, before + batch.num_rows + 1)
-        names = map(str, rows) if layout.id_row else to_text(batch.column(layout.id)).to_pylist()
+    for batch in open_named(source, list(dict.fromkeys([layout.id_column, *wanted])), layout).batches:
+        names = to_text(batch.column(layout.id_column)).to_pylist()
         cells = zip(*(_texts(batch.column(column)) for column in wanted), strict=True)
         found |= {name: list(row) for name, row in zip(names, cells, strict=True) if name in ids}
-        before += batch.num_rows
     return found
 
 

@@ -25,6 +25,7 @@ from accord.arguments import (
 from accord.errors import AccountError, DataError, Fault, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
+from accord.fields.row_ids import open_named
 from accord.fields.schema import agreed_columns
 from accord.forecast.pace import measure_pace
 from accord.network import Network
@@ -38,7 +39,7 @@ from accord.state.accounts import account
 from accord.state.folder import State, state_folder
 from accord.state.ledger import Ledger
 from accord.table.layout import Layout
-from accord.table.sources.opening import TableLike, open_table, require_table
+from accord.table.sources.opening import TableLike, require_table
 from accord.workers.choice import require_count
 from accord.workers.resources import count_cores
 
@@ -164,8 +165,7 @@ def read_own(agreement: Agreement, data: TableLike, party: str | None, layout: L
     if not agreement.plan.losses(agreement.rule):
         return Own(side, records)
     where = {name: layout.source(name).column for name in agreed_columns(agreement.fields, ())}
-    named = () if layout.id_row else (layout.id,)
-    opened = open_table(source, list(dict.fromkeys([*named, *where.values()])), layout)
+    opened = open_named(source, list(dict.fromkeys([layout.id_column, *where.values()])), layout)
     raw = pa.Table.from_batches(islice(opened.batches, _MOST_BATCHES))
     return Own(side, records, with_errors(agreement, raw, where, load))
 

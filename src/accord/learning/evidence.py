@@ -21,6 +21,7 @@ from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
+from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, agreed_columns, relax
 from accord.learning.mistakes import Rates, with_errors
 from accord.learning.patterns import Comparisons, PatternCounts, Weights, count
@@ -33,7 +34,7 @@ from accord.rules.rule import Score
 from accord.rules.thresholds import Fields
 from accord.simulation.truth import read_truth
 from accord.table.layout import Layout
-from accord.table.sources.opening import TableLike, open_table
+from accord.table.sources.opening import TableLike
 
 OVERLAP = 0.5
 """Of two tables, where nothing is said of it."""
@@ -139,8 +140,8 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
 def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
     """The columns that are read, and the ids."""
     names = [layout.source(name).column for name in agreed_columns(asked.fields)]
-    columns = list(dict.fromkeys([*(() if layout.id_row else (layout.id,)), *names]))
-    return pa.Table.from_batches(open_table(table, columns, layout).batches)
+    columns = list(dict.fromkeys([layout.id_column, *names]))
+    return pa.Table.from_batches(open_named(table, columns, layout).batches)
 
 
 def _rows_of(truth: pa.Table, a: Records, b: Records) -> tuple[Indices, Indices]:

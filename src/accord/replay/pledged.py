@@ -111,8 +111,8 @@ class PledgedSide:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Which column each agreed name was read from, and the id unless it is the number of the row."""
-        ids = {} if self.layout.id_row else {"id": self.layout.id}
+        """Which column each agreed name was read from, and the id unless it was made."""
+        ids = {} if self.layout.make_ids else {"id": self.layout.id}
         return ids | {name: self.layout.source(name).column for name in self.agreement.names}
 
     def departed(self, problem: str) -> DepartedError:
@@ -190,7 +190,8 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     shown, per_person = agreement.disclosed(side), agreement.protocol.records_per_person(side)
     own = (agreement.fields, agreement.salt, shown, layout, per_person)
     people = agreement.series is not None and (per_person or 1) > 1
-    return load_records(data, *own, Loading(by_id=True, keep_people=people))
+    # Whoever replays makes no ids: those of the run are a part of its table.
+    return load_records(data, *own, Loading(by_id=True, keep_people=people, entropy=None))
 
 
 def _open_attempt(subject: PledgedSide, stored: StoredAttempt) -> Attempt:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.arguments import wrong
-from accord.entropy import System
+from accord.entropy import Entropy, System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
@@ -159,7 +159,9 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     require_other(state, partner, agreement.party(side), own_card)
     cards = {side: own_card, side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
-    records, entropy = _load(request, side, state, tell), System()
+    entropy = System()
+    # A run that is resumed has the ids that it began with.
+    records = _load(request, side, state, tell, entropy if cut is None else None)
     require_size(records.size)
     release = task.protocol.release(task, side, records.size)
     standing: OwnStanding
@@ -175,8 +177,8 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     return Ready(state, request, account, side, cards, records, release, standing, entropy, tell)
 
 
-def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
-    """The table of a request."""
+def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entropy | None) -> Records:
+    """The table of a request; with a source of randomness, rows without an id get one if they are made."""
     agreement, watch = request.agreement, _Watch(tell)
     per_person = agreement.protocol.records_per_person(side)
     own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
@@ -186,6 +188,7 @@ def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
         # So that whoever extracts the table again, in whatever order, has the table that was committed to.
         by_id=agreement.accountable,
         keep_people=request.series is not None and (per_person or 1) > 1,
+        entropy=entropy,
     )
     records = load_records(request.data, *own, how)
     if watch.told:

@@ -129,10 +129,10 @@ class Request:
                 problem="A series keeps the noise of all its runs, so there is no snapshot in it: leave out "
                 "`snapshot=`."
             )
-        if self.layout.id_row:
+        if self.layout.make_ids:
             raise UsageError(
-                problem="A series knows records again by their ids, and row numbers change with every row "
-                "that comes or goes: name a column of ids, `id=`."
+                problem="A series knows records again by their ids, and one that is made stays with a row "
+                "only as long as none of its cells changes: name a column of ids, `id=`."
             )
 
 

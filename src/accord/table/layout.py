@@ -17,6 +17,9 @@ from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.spec import Spec
 from accord.wording import did_you_mean
 
+MADE_ID = "accord: id"
+"""The column that made ids are read as; no file of its owner's is asked for one of this name."""
+
 
 class Source(Spec):
     """Where one field comes from; `format` is for dates that are not written 2026-11-15."""
@@ -36,7 +39,7 @@ class _File(Spec):
     columns: dict[str, Annotated[Source, BeforeValidator(_as_source)]] = Field(default_factory=dict)
     person: str | None = None
     quote: str = '"'
-    id_row: bool = False
+    make_ids: bool = False
     sheet: str | None = None
     lists: dict[str, str] = Field(default_factory=dict)
 
@@ -48,7 +51,7 @@ class _File(Spec):
             self.columns,
             self.person,
             self.quote,
-            self.id_row,
+            self.make_ids,
             self.sheet,
             self.lists,
         )
@@ -67,8 +70,8 @@ class Layout:
     person: str | None = None
     quote: str = '"'
     """What stands around cells that hold the delimiter; `none` if a quote is a letter like others."""
-    id_row: bool = False
-    """Records are named by their rows, 1, 2, …, and no id column is read."""
+    make_ids: bool = False
+    """Rows have random ids, which are made once and kept beside the file; no id column is read."""
     sheet: str | None = None
     """Of a workbook: the sheet, if not the first."""
     lists: Mapping[str, str | Path] = field(default_factory=dict)
@@ -79,9 +82,14 @@ class Layout:
             require_text(argument, getattr(self, argument))
         for argument in ("person", "sheet"):
             require_text_or_none(argument, getattr(self, argument))
-        require_flag("id_row", self.id_row)
+        require_flag("make_ids", self.make_ids)
         object.__setattr__(self, "columns", _read_columns(self.columns))
         object.__setattr__(self, "lists", _read_lists(self.lists))
+
+    @property
+    def id_column(self) -> str:
+        """Where ids stand among the columns that are read."""
+        return MADE_ID if self.make_ids else self.id
 
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
@@ -97,7 +105,7 @@ class Layout:
             columns={name: self.source(name) for name in self.columns},
             person=self.person,
             quote=self.quote,
-            id_row=self.id_row,
+            make_ids=self.make_ids,
             sheet=self.sheet,
             lists=self.list_files,
         ).model_dump_json()
@@ -151,9 +159,9 @@ class Layout:
     def to_toml(self, is_file: bool = True) -> str:
         """The layout as `read_layout` reads it; a table of a database is written in no encoding."""
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
-        silent = {"id"} if self.id_row else set()
+        silent = {"id"} if self.make_ids else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
-        silent |= {name for name in ("id_row", "columns", "lists") if not body[name]}
+        silent |= {name for name in ("make_ids", "columns", "lists") if not body[name]}
         # A column alone is its name, as people write it.
         body["columns"] = {n: one if "format" in one else one["column"] for n, one in body["columns"].items()}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
@@ -208,7 +216,7 @@ def _read_lists(given: object) -> dict[str, str]:
 
 
 def read_layout(path: Path) -> Layout:
-    """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
+    """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
     tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
     try:
         found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -73,10 +73,12 @@ def require_columns(wanted: Sequence[str], found: Sequence[str], name: Path | st
 
 def _tell_mapping(name: Path | str) -> str:
     """How wanted columns are found: by the program, or by their owner."""
-    typed = shlex.quote(str(name)) if isinstance(name, Path) else "TABLE"
+    is_file = isinstance(name, Path)
+    typed = shlex.quote(str(name)) if is_file else "TABLE"
+    made = ", or have ids made with `make_ids=True`" if is_file else ""
     return (
         f"Let Accord find them: `accord init --from {typed} --for AGREEMENT`; or map each with `columns=`, "
-        f"the id with `id=`. `accord check --columns-of {typed}` lists the columns that are there."
+        f"the id with `id=`{made}. `accord check --columns-of {typed}` lists the columns that are there."
     )
 
 

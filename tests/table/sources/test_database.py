@@ -128,9 +128,9 @@ def test_columns_are_listed_for_their_owner(write: Write) -> None:
         open_table(home, ["id", "heigth"], Layout())
 
 
-def test_rows_have_no_numbers(write: Write) -> None:
-    with pytest.raises(UsageError, match="have no order"):
-        load_records(write(people()), FIELDS, "00", layout=Layout(id_row=True))
+def test_rows_have_no_made_ids(write: Write) -> None:
+    with pytest.raises(UsageError, match="A query can make one"):
+        load_records(write(people()), FIELDS, "00", layout=Layout(make_ids=True))
 
 
 def test_faults_name_rows_in_the_order_of_ids(write: Write) -> None:
@@ -143,10 +143,10 @@ def test_faults_name_rows_in_the_order_of_ids(write: Write) -> None:
     assert "rows 6, 12, column 'height'" in str(caught.value)
 
 
-def test_ids_that_repeat_do_not_ask_for_numbers(write: Write) -> None:
+def test_ids_that_repeat_do_not_ask_for_made_ones(write: Write) -> None:
     with pytest.raises(DataError, match="repeats the id") as caught:
         load_records(write(pa.concat_tables([people(2), people(1)])), FIELDS, "00")
-    assert "id_row" not in str(caught.value)
+    assert "make_ids" not in str(caught.value)
 
 
 def test_an_empty_table_is_said(write: Write) -> None:
@@ -219,4 +219,4 @@ def test_places_as_a_run_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert input_files("postgres:reg?table=t") == input_files(people()) == ()
     (tmp_path / "many").mkdir()
     write_parquet(people(), tmp_path / "many")
-    assert input_files(Path("many")) == (Path("many"), Path("many/people.parquet"))
+    assert input_files(Path("many")) == (Path("many"), Path("many/people.parquet"), Path("many.ids.csv"))

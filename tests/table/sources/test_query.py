@@ -62,8 +62,8 @@ def test_a_lazy_frame_has_no_order(tmp_path: Path) -> None:
 
     frame: Any = pl.from_arrow(shuffled(people()))
     assert digest(frame.lazy().filter(pl.col("height") > 0)) == digest(people())
-    with pytest.raises(UsageError, match="have no order"):
-        load_records(frame.lazy(), FIELDS, "00", layout=Layout(id_row=True))
+    with pytest.raises(UsageError, match="has no file"):
+        load_records(frame.lazy(), FIELDS, "00", layout=Layout(make_ids=True))
     with pytest.raises(DataError, match="was not found"):
         open_table(frame.lazy(), ["id", "nothing"], Layout())
 

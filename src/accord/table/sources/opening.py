@@ -9,6 +9,8 @@ decide how others are read, the output of a linkage could tell of that row.
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,6 +53,7 @@ TableLike = str | Place | Query | LazyTable | ArrowTable
 _CSV = (".csv", ".tsv", ".txt")
 _ARROW = (".arrow", ".feather", ".ipc")
 _XLSX = (".xlsx", ".xlsm")
+_WILD = re.compile(r"[*?\[\]]")
 _DATABASES = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
 KINDS = ", ".join((*_CSV, *_PARQUET, *_ARROW, *_XLSX))
 _RELATIONS: dict[Database, Callable[[Address], Relation]] = {
@@ -81,20 +84,38 @@ def require_table(argument: str, given: object) -> None:
 
 
 def input_places(source: object) -> tuple[Place, ...]:
-    """The files and the table of a database that are read, so that nothing is written over them."""
+    """The files with that of their ids, or the table of a database, that are read, so that nothing is written
+    over them."""
     if isinstance(source, Query):
         return source.places()
     place = find_place(source)
     if place is None:
         return ()
-    many = isinstance(place, Path) and is_many(place)
-    return (place, *parquet_files(place)) if isinstance(place, Path) and many else (place,)
+    if isinstance(place, Address):
+        return (place,)
+    if is_many(place):
+        return (place, *parquet_files(place), ids_file(place))
+    return (place, ids_file(place)) if place.exists() else (place,)
 
 
 def input_files(source: object) -> tuple[Path, ...]:
     """The files among them, and those in which the tables are."""
     found = (place.file if isinstance(place, Address) else place for place in input_places(source))
     return tuple(file for file in found if file is not None)
+
+
+def beside(table: Path, ending: str) -> Path:
+    """The file of this ending that belongs to a file, a folder or a pattern: it lies next to it."""
+    # Of a pattern, beside what the first part of it means.
+    fixed = next((one for one in (*reversed(table.parents), table) if glob.has_magic(one.name)), table)
+    chosen = table if table.exists() else fixed
+    return chosen.with_name(f"{_WILD.sub('_', chosen.name)}{ending}")
+
+
+def ids_file(table: Path) -> Path:
+    """Where the ids of a file's rows are, if they were made; by whatever link it is read, in one place."""
+    is_other = table.is_symlink() or table.name in ("", "..")
+    return beside(table.resolve() if is_other else table, ".ids.csv")
 
 
 def settle(source: object) -> str:
