@@ -251,11 +251,11 @@ def _fold_known(
     trees = expanded.shape[0]
     k = columns.shape[0] // trees
     for tree in range(trees):
+        got = corrections[tree]
         for bit in range(k):
-            if delta[tree * k + bit] != 0:
-                columns[tree * k + bit] = corrections[tree]
-            else:
-                columns[tree * k + bit] = 0
+            every, column = np.uint64(0) - delta[tree * k + bit], columns[tree * k + bit]
+            for word in range(got.shape[0]):
+                column[word] = got[word] & every
         _fold(expanded[tree], leaves[tree], 1, columns[tree * k : (tree + 1) * k])
 
 
