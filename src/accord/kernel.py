@@ -154,6 +154,15 @@ def _compile_module(name: str, keys: Collection[int], patient: bool) -> bool:
     return alone
 
 
+def are_compiled(names: Sequence[str]) -> bool:
+    """Whether some process is at one of these modules."""
+    for name in names:
+        with _alone(str(import_module(name).__file__), patient=False) as alone:
+            if not alone:
+                return True
+    return False
+
+
 def when_missing(act: Callable[[], None]) -> None:
     """Do this once, as soon as a kernel turns out not to be on disk."""
     _when_missing.append(act)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import shlex
+import socket
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, write_template
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import say, width_of
-from accord.notices import Done, Listening
+from accord.notices import Done
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -46,10 +47,13 @@ def demo(
     Two processes on this machine, in a temporary folder.
     """
     from accord.cli.demo_summary import gather_figures, words
+    from accord.run.compiling import Compilers, modules_of
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
         stage = prepare(Path(folder), scene, scene.records if records is None else records)
-        done = link_both(stage)
+        with Compilers() as compilers:
+            compilers.start(*modules_of(stage.agreement))
+            done = link_both(stage)
         say("\n" + words(stage.agreement, gather_figures(stage, done), width_of(sys.stdout)))
 
 
@@ -118,12 +122,12 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
     done: dict[str, Done] = {}
     code = 0
     with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
-        _start(children, stage.a, stage.b, ["--listen", "127.0.0.1:0"])
+        address = f"127.0.0.1:{_free_port()}"
+        _start(children, stage.a, stage.b, ["--listen", address])
+        _start(children, stage.b, stage.a, ["--connect", address])
         for told in children.hear():
             display.show(told)
             match told.what:
-                case Listening(_, port):
-                    _start(children, stage.b, stage.a, ["--connect", f"127.0.0.1:{port}"])
                 case Done() as end:
                     done[told.child] = end
                 case Note(line) if line.startswith("Compiling "):
@@ -139,6 +143,13 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
         say("\n".join(said), err=True)
         raise typer.Exit(code)
     return done
+
+
+def _free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 def _start(children: Children, actor: Actor, other: Actor, way: list[str]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from accord.agreement.document import Agreement
-from accord.kernel import when_missing
+from accord.kernel import are_compiled, when_missing
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
 from accord.workers.local import own_environment
@@ -88,8 +88,10 @@ def compiling_beside(agreement: Agreement) -> Iterator[None]:
     with Compilers() as compilers:
 
         def help_out() -> None:
-            for _ in range(min(_MOST, (os.cpu_count() or 1) - 1)):
-                compilers.start(modules, lanes)
+            # Where others are at it already, there is enough to wait for.
+            if not are_compiled(modules):
+                for _ in range(min(_MOST, (os.cpu_count() or 1) - 1)):
+                    compilers.start(modules, lanes)
 
         if modules:
             when_missing(help_out)
