@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass
 from accord.kernel import spare_blas
 from accord.network import Network
 from accord.planning.machine import Bench, Common, PairSeconds, Speed
+from accord.program import own_environment
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import USUAL, Settings
-from accord.workers.local import own_environment
 
 
 @dataclass(frozen=True)
