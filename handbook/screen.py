@@ -21,15 +21,16 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def record_demo() -> str:
-    """Run `accord demo` at a terminal; its last words on who learned what, and which pairs were found."""
+    """Run `accord demo` at a terminal; its last words: what was found, and who learned what."""
     shown = _typed([sys.executable, "-m", "accord", "demo"])
     lines = [
         line.rsplit("\r", 1)[-1].rstrip()
         for line in _CONTROL.sub("", shown).replace("\r\n", "\n").split("\n")
     ]
-    start = lines.index("What both now know")
-    end = next(number for number, line in enumerate(lines) if line.startswith("Against truth"))
-    return "\n".join(["$ accord demo", "…", *lines[start:end], "…"]) + "\n"
+    learned = lines.index("What each learned about the other")
+    start = max(number for number in range(learned - 1) if not lines[number]) + 1
+    end = max(number for number, line in enumerate(lines) if line.startswith("Next"))
+    return "\n".join(["$ accord demo", "…", *lines[start : end + 1]]) + "\n"
 
 
 def _typed(command: list[str]) -> str:

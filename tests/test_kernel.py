@@ -114,8 +114,8 @@ SHARED = textwrap.dedent(
     import logging, sys
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
     from accord.kernel import compile_modules, when_missing
-    when_missing(lambda: print("missing", flush=True))
-    compile_modules(["looped", "laned"], [8, 99])
+    with when_missing(lambda: print("missing", flush=True)):
+        compile_modules(["looped", "laned"], [8, 99])
     """
 )
 LANED = textwrap.dedent(

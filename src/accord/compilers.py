@@ -41,6 +41,11 @@ class Compilers:
     def __exit__(self, *_: object) -> None:
         for process in self._started:
             process.terminate()
+        self.finish()
+
+    def finish(self) -> None:
+        """Wait until all is compiled."""
+        for process in self._started:
             process.wait()
 
     def start(self, modules: Sequence[str], lanes: Collection[int] = ()) -> None:

@@ -163,9 +163,15 @@ def are_compiled(names: Sequence[str]) -> bool:
     return False
 
 
-def when_missing(act: Callable[[], None]) -> None:
-    """Do this once, as soon as a kernel turns out not to be on disk."""
+@contextmanager
+def when_missing(act: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile this is done, once, as soon as a kernel turns out not to be on disk."""
     _when_missing.append(act)
+    try:
+        yield
+    finally:
+        if act in _when_missing:
+            _when_missing.remove(act)
 
 
 @contextmanager

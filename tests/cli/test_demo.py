@@ -252,7 +252,7 @@ def test_that_loops_are_compiled_is_said_once(
 ) -> None:
     stage = prepare(tmp_path, Scene.products, 10)
     names = stage.a.name, stage.b.name
-    note = Note("Compiling for this machine, once: it takes about half a minute.")
+    note = Note("Compiling for this machine, once: it takes about ten seconds.")
     both = [Told(name, what) for what in (note, note, Ended(0)) for name in names]
     monkeypatch.setattr(Children, "hear", lambda _: iter(both))
     monkeypatch.setattr(Children, "start", lambda *_: None)

@@ -92,6 +92,7 @@ def check(
     """
     from accord.agreement.file import read_agreement
     from accord.cli.check_layout import list_columns, read_known
+    from accord.run.compiling import compiling_beside
 
     typed = Typed(
         columns=tuple(column or ()),
@@ -121,8 +122,10 @@ def check(
         found = read_agreement(agreement)
         side = side_of(found, party) if party is not None else None
         known = read_known(found, data, layout, typed, force)
-        facts, file = _judge(found, data, side, known, show or [])
-        facts |= _outlook(found, side, file, named_state(context))
+        # Who checks a table links it next, and is to hear of the compiler once.
+        with compiling_beside(found, all_of_it=True):
+            facts, file = _judge(found, data, side, known, show or [])
+            facts |= _outlook(found, side, file, named_state(context))
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))

@@ -31,17 +31,19 @@ def modules_of(agreement: Agreement) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 @contextmanager
-def compiling_beside(agreement: Agreement) -> Iterator[None]:
-    """While this lasts, others help as soon as something is not on disk."""
+def compiling_beside(agreement: Agreement, *, all_of_it: bool = False) -> Iterator[None]:
+    """While this lasts, others help as soon as something is not on disk; with `all_of_it` until everything is
+    that a run will need."""
     modules, lanes = modules_of(agreement)
     with Compilers() as compilers:
 
         def help_out() -> None:
             # Where others are at it already, there is enough to wait for.
-            if not are_compiled(modules):
-                for _ in range(min(_MOST, (os.cpu_count() or 1) - 1)):
+            if modules and not are_compiled(modules):
+                for _ in range(max(1, min(_MOST, (os.cpu_count() or 1) - 1))):
                     compilers.start(modules, lanes)
 
-        if modules:
-            when_missing(help_out)
-        yield
+        with when_missing(help_out):
+            yield
+        if all_of_it:
+            compilers.finish()

@@ -74,7 +74,7 @@ class _End:
 
     def __init__(self, leaves: Words, k: int, permutation: Permutation) -> None:
         self._leaves = leaves
-        self._ends = _sums_of_leaves(leaves, k)
+        self._ends = _sums_of_seeds(leaves, k)
         self.k = k
         self.rate = 128 // k
         self.pi = permutation
@@ -134,16 +134,14 @@ class Receiver(_End):
         """
         for first, length in self._tiles(count):
             words = length // 64
-            columns = np.empty((128, words), dtype=np.uint64)
+            columns = np.zeros((128, words), dtype=np.uint64)
             start = first // 64 * self.rate
             sent = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
             chosen = choices[first // 64 : first // 64 + words]
-            _pairs(columns)[:] = self._ends[:, None]
             for trees in self._groups(words // 2):
                 expanded = self._expand(trees, 0, words // 2)
-                _fold(expanded, 0, columns[_columns(trees, self.k)])
+                _fold(expanded, self._ends[trees], 0, columns[_columns(trees, self.k)])
                 np.bitwise_xor(expanded[:, -1], chosen, out=sent[trees])
-            _pairs(sent)[:] ^= np.bitwise_xor.reduce(self._leaves, axis=1)[:, None]
             yield self._finish(first, columns, 1)
 
     def extend_double(self, choices: Words, corrections: Words, count: int, second: int) -> Iterator[Tile]:
@@ -187,9 +185,9 @@ class Sender(_End):
             start = first // 64 * self.rate
             got = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
             np.bitwise_and(got[:, None], every, out=columns.reshape(-1, self.k, words))
-            _pairs(columns)[:] ^= self._ends[:, None]
             for trees in self._groups(words // 2):
-                _fold(self._expand(trees, 1, words // 2), 1, columns[_columns(trees, self.k)])
+                expanded = self._expand(trees, 1, words // 2)
+                _fold(expanded, self._ends[trees], 1, columns[_columns(trees, self.k)])
             yield self._finish(first, columns, sets)
 
 
@@ -222,25 +220,22 @@ def _columns(trees: slice, k: int) -> slice:
     return slice(trees.start * k, trees.stop * k)
 
 
-def _sums_of_leaves(leaves: Words, k: int) -> Words:
-    """What the ⊕ s at the end of each expansion comes to in each column: ⊕ s_x over the x with its bit."""
-    bits = np.arange(leaves.shape[1]) >> np.arange(k)[:, None] & 1
-    sums = [np.bitwise_xor.reduce(leaves[:, of == 1], axis=1) for of in bits]
-    return np.stack(sums, axis=1).reshape(-1, 2)
+def _sums_of_seeds(leaves: Words, k: int) -> Words:
+    """⊕ s_x of each tree over the x with bit b, for each b, and over all x; shape (trees, k + 1, 2)."""
+    numbers = np.arange(leaves.shape[1])
+    chosen = [*(numbers >> bit & 1 == 1 for bit in range(k)), numbers >= 0]
+    return np.stack([np.bitwise_xor.reduce(leaves[:, some], axis=1) for some in chosen], axis=1)
 
 
-def _pairs(lines: Words) -> Words:
-    """The same words as blocks: every second one is the upper word of a block."""
-    return lines.reshape(len(lines), -1, 2)
-
-
-@kernel("void(uint64[:,:,::1], int64, uint64[:,::1])")
-def _fold(expanded: NDArray[np.uint64], missing: int, columns: Words) -> None:
-    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time, in every tree.
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], int64, uint64[:,::1])")
+def _fold(expanded: NDArray[np.uint64], ends: NDArray[np.uint64], missing: int, columns: Words) -> None:
+    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time, in every tree; and the sum of all r_x
+    into the last line of the tree.
 
     The last line of each span of x that is done with holds the sum of the span, so in the end the last line
     of all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed
-    0 enters no column, so what is read in place of a missing seed 0 does not matter.
+    0 enters no column, so what is read in place of a missing seed 0 does not matter. The ⊕ s at the end of
+    each expansion is added once to each sum, from `ends`.
     """
     trees, known = expanded.shape[:2]
     k = columns.shape[0] // trees
@@ -262,6 +257,12 @@ def _fold(expanded: NDArray[np.uint64], missing: int, columns: Words) -> None:
             for word in range(column.shape[0]):
                 column[word] ^= one[word]
                 one[word] ^= zero[word]
+        for bit in range(k + 1):
+            target = columns[first + bit] if bit < k else lines[known - 1]
+            even, odd = ends[tree, bit, 0], ends[tree, bit, 1]
+            for block in range(target.shape[0] // 2):
+                target[2 * block] ^= even
+                target[2 * block + 1] ^= odd
 
 
 def collect(tiles: Iterator[Tile], sets: int) -> NDArray[np.uint64]:
