@@ -14,7 +14,7 @@ from termios import TIOCSWINSZ
 from accord.report.markup import Markup, element
 from handbook.drawing import drawing
 
-_COLUMNS, _ROWS = 60, 200
+_COLUMNS, _ROWS = 76, 200
 _LETTER, _LINE = 7.6, 18
 _SAYS = "What accord demo prints: "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -70,7 +70,7 @@ def _row(line: str, y: float) -> Markup:
     """A line whose letters take their columns, whatever font there is; headings and commands stand out."""
     first = len(line) - len(line.lstrip())
     body = line[first:]
-    kind = "mono" + (" strong" if re.match(r"(What|Found|Missed|\$)", line) else "")
+    kind = "mono" + (" strong" if re.match(r"(What|Found|Missed|Quality|Cost|Spent|Next|\$)", line) else "")
     return element(
         "text",
         body,

@@ -107,7 +107,7 @@ def test_the_examples_say_what_happened() -> None:
     assert "Found despite errors: A1 and B2 (keyboard, moved)\n  id  given\n" in text
     assert "  A1  Ann\n  B2  ANNE\n" in text
     assert "Missed: A3 and B2; the rule refuses it\n" in text
-    assert "found 2 of the 4 pairs that belong together, and 1 pair beside them." in text
+    assert "found 2 of the 4 pairs that belong together, and 1 that does not." in text
     assert "recall 50.0%, precision 25.0%; the rule itself refuses 2 true pairs\n" in text
     assert "50.0% of all 100 pairs: 2 times fewer; " in text
     more = replace(told, missed=example(apart), found=None, comparisons=101)
@@ -184,7 +184,8 @@ def test_the_command_leaves_nothing_behind(scene: str, kind: str, tmp_path: Path
     out, err = demo.communicate(timeout=120)
     assert demo.returncode == 0, err
     require_nothing_left(demo.pid, tmp_path)
-    assert f"  of south-{kind}: id, " in out
+    assert "What each learned about the other" in out
+    assert re.search(rf"^  of those that match \(\d+ of north-{kind}, \d+ of south-{kind}\): id, ", out, re.M)
     assert "What neither learned" in out
     assert re.search(rf"^south-{kind}\$ accord link b\.csv .*--connect 127\.0\.0\.1:\d+", err, re.M)
     for name in (f"north-{kind}", f"south-{kind}"):

@@ -162,14 +162,14 @@ def _spent(actor: Actor, account_name: str) -> str:
 def words(agreement: Agreement, found: Figures, width: int | None = None) -> str:
     """The summary."""
     a, b, truth = found.a, found.b, found.truth
-    columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
-    bins = counted(agreement.plan.bins, "bin")
     lines = [
         _describe_result(found),
         "",
         "What each learned about the other",
-        *_describe_learned(a, columns["A"], bins),
-        *_describe_learned(b, columns["B"], bins),
+        "  how many records it has;",
+        f"  of those that match ({a.matched:,} of {a.name}, {b.matched:,} of {b.name}): {_shown(agreement)};",
+        f"  the sizes of {counted(agreement.plan.bins, 'bin')}, with dummies in them: {a.noisy_total:,} and "
+        f"{b.noisy_total:,} in all.",
         "What neither learned",
         f"  of the {a.records - a.matched:,} and {b.records - b.matched:,} records that match nothing: no id "
         "and no value;",
@@ -191,7 +191,7 @@ def _describe_result(found: Figures) -> str:
     a, b, true = found.a, found.b, found.truth.true_pairs
     right = round(found.truth.truth_recall * true)
     wrong = found.matches - right
-    others = f"and {counted(wrong, 'pair')} beside them" if wrong else "and no other"
+    others = f"and {wrong:,} that {'does' if wrong == 1 else 'do'} not" if wrong else "and no other"
     return (
         f"{a.name} and {b.name}, with {a.records:,} and {b.records:,} records, found {right:,} of the "
         f"{true:,} pairs that belong together, {others}."
@@ -210,11 +210,10 @@ def _describe_cost(found: Figures) -> str:
     return f"{counted(found.comparisons, 'comparison')}{share}; {sent}"
 
 
-def _describe_learned(about: SideFigures, columns: str, bins: str) -> list[str]:
-    return [
-        f"  of {about.name}: {columns} of the {about.matched:,} that match;",
-        f"    how many it has, and the sizes of {bins} with dummies in them, {about.noisy_total:,} in all.",
-    ]
+def _shown(agreement: Agreement) -> str:
+    """The columns that both sides show."""
+    a, b = (", ".join(["id", *columns]) for columns in (agreement.disclose.A, agreement.disclose.B))
+    return a if a == b else f"{a}; and {b}"
 
 
 def _describe_example(title: str, example: Example | None, width: int | None) -> list[str]:
