@@ -44,7 +44,7 @@ def demo(
     ] = Scene.people,
     records: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000_000, help="Records per side; default: 2,000 people or 5,000 products."),
+        typer.Option(min=1, max=1_000_000, help="Records per side; default: 1,500 people or 5,000 products."),
     ] = None,
 ) -> None:
     """Link two made-up tables and say who learned what.

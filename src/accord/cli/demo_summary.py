@@ -194,7 +194,7 @@ def _describe_result(found: Figures) -> str:
     others = f"and {wrong:,} that {'does' if wrong == 1 else 'do'} not" if wrong else "and no other"
     return (
         f"{a.name} and {b.name}, with {a.records:,} and {b.records:,} records, found {right:,} of the "
-        f"{true:,} pairs that belong together, {others}."
+        f"{true:,} pairs that belong together, {others}. Both hold them, and a receipt signed by both."
     )
 
 
