@@ -14,22 +14,23 @@ from termios import TIOCSWINSZ
 from accord.report.markup import Markup, element
 from handbook.drawing import drawing
 
-_COLUMNS, _ROWS = 60, 200
+_COLUMNS, _ROWS = 64, 200
 _LETTER, _LINE = 7.6, 18
 _SAYS = "What accord demo prints: "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def record_demo() -> str:
-    """Run `accord demo` at a terminal; its last words on who learned what, and which pairs were found."""
+    """Run `accord demo` at a terminal; its last words: what was found, and who learned what."""
     shown = _typed([sys.executable, "-m", "accord", "demo"])
     lines = [
         line.rsplit("\r", 1)[-1].rstrip()
         for line in _CONTROL.sub("", shown).replace("\r\n", "\n").split("\n")
     ]
-    start = lines.index("What both now know")
-    end = next(number for number, line in enumerate(lines) if line.startswith("Against truth"))
-    return "\n".join(["$ accord demo", "…", *lines[start:end], "…"]) + "\n"
+    learned = lines.index("What each learned about the other")
+    start = max(number for number in range(learned - 1) if not lines[number]) + 1
+    end = max(number for number, line in enumerate(lines) if line.startswith("Next"))
+    return "\n".join(["$ accord demo", "…", *lines[start : end + 1]]) + "\n"
 
 
 def _typed(command: list[str]) -> str:
@@ -69,7 +70,7 @@ def _row(line: str, y: float) -> Markup:
     """A line whose letters take their columns, whatever font there is; headings and commands stand out."""
     first = len(line) - len(line.lstrip())
     body = line[first:]
-    kind = "mono" + (" strong" if re.match(r"(What|Found|Missed|\$)", line) else "")
+    kind = "mono" + (" strong" if re.match(r"(What|Found|Missed|Quality|Cost|Spent|Next|\$)", line) else "")
     return element(
         "text",
         body,

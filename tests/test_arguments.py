@@ -89,7 +89,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "layout": ("a.toml",),
             "overlap": ("3", True),
             "network": (100, b"lan"),
-            "recall": NUMBER[:3],
+            "recall": ("3", True),
             "max_time": ("3", True),
             "max_bytes": ("3", True),
             "max_epsilon": ("3", True),

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from accord.compilers import ALWAYS, SILENT
+from accord.compilers import LANED as LANES
 from accord.kernel import kernel
 from tests.kernels import ROOT, kernels, modules
 
@@ -105,6 +107,60 @@ def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -
     assert sorted(line.split()[1] for line in "".join(said).splitlines()) == [
         "add_pair", "at", "double", "quadruple"
     ]  # fmt: skip
+
+
+SHARED = textwrap.dedent(
+    """
+    import logging, sys
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+    from accord.kernel import compile_modules, when_missing
+    with when_missing(lambda: print("missing", flush=True)):
+        compile_modules(["looped", "laned"], [8, 99])
+    """
+)
+LANED = textwrap.dedent(
+    """
+    from accord.kernel import kernel
+    from looped import double
+
+    def _first(values):
+        return values[0]
+
+    FIRST = {w: kernel(f"uint{w}(uint{w}[::1])")(_first) for w in (8, 16)}
+    """
+)
+
+
+def test_modules_are_compiled_with_the_lanes_that_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "laned.py").write_text(LANED)
+    first, second = (run(tmp_path, call=SHARED) for _ in range(2))
+    named = [line.split()[1] for line in first.splitlines() if line != "missing"]
+    assert first.splitlines()[0] == "missing"
+    assert first.count("missing") == 1
+    assert named == ["at", "double", "quadruple", "add_pair", "_first"]
+    assert second == ""
+    assert run(tmp_path) == ""
+
+
+@pytest.mark.slow
+def test_processes_that_are_given_the_same_modules_share_them(tmp_path: Path) -> None:
+    (tmp_path / "looped.py").write_text(MODULE)
+    (tmp_path / "laned.py").write_text(LANED)
+    started = [
+        subprocess.Popen([sys.executable, "-c", SHARED], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = "".join(process.communicate()[0] for process in started)
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert sorted(line.split()[1] for line in said.splitlines() if line != "missing") == [
+        "_first", "add_pair", "at", "double", "quadruple"
+    ]  # fmt: skip
+
+
+def test_what_is_compiled_ahead_are_kernels() -> None:
+    known = set(modules())
+    # Those in dictionaries are not marked where they are defined.
+    assert {*ALWAYS, *LANES, *SILENT} - {"accord.secure.transfer.packing"} <= known
 
 
 def test_without_any_place_to_write_it_compiles_for_the_process(

@@ -114,4 +114,4 @@ def test_what_is_installed_runs_the_demo_by_itself(wheel: Path, tmp_path: Path) 
             [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-        assert str(place) in done.stdout or "What both now know" in done.stdout
+        assert str(place) in done.stdout or "What neither learned" in done.stdout

@@ -4,7 +4,12 @@ A kernel is a plain Python function with an explicit signature. It is compiled o
 signature alone, and the machine code is kept on disk: beside the module, or in the user's cache folder where
 the installation is read-only. Compilation is announced through the logger `accord.kernel`; loading from disk
 is silent. Importing a module that defines kernels does no work and does not import numba. Of several
-processes that need the same kernel at once, as workers do, one compiles it and the others wait for it.
+processes that need the same kernel at once, as workers do, one compiles it and the others wait for it. In one
+process numba compiles one kernel at a time; `compile_modules` shares the work among as many as call it.
+
+What takes long to compile is not always what runs long. To assign a slice to a slice, `a[1:] = b[:-1]`, takes
+longer than ten small kernels, for the message that tells of shapes that differ: a loop over the words does
+not, and runs as fast.
 
 Arrays that belong together are passed together, as a structure: a named tuple whose fields say what numba
 takes them for,
@@ -29,10 +34,12 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import gc
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
@@ -43,6 +50,14 @@ log = logging.getLogger(__name__)
 
 _spared: set[str] = set()
 """Modules that numba is not to find."""
+_held: set[str] = set()
+"""Files at which this process is alone."""
+_when_missing: list[Callable[[], None]] = []
+"""What is done once a kernel turns out not to be on disk."""
+
+
+# Nothing here is called from C, and a way in from there would be compiled with every kernel.
+_OPTIONS = {"nogil": True, "no_cfunc_wrapper": True}
 
 
 class Kernel(Generic[P, R]):
@@ -89,15 +104,17 @@ class Kernel(Generic[P, R]):
         with _joining(self._joined), _sparing():
             try:
                 with suppress(_UnknownError), event.install_listener("numba:compile", _listener(_refuse)):
-                    return njit(signature, cache=True, nogil=True)(function)
-                with _alone(function.__code__.co_filename), _announced(function.__name__):
-                    return njit(signature, cache=True, nogil=True)(function)
+                    return njit(signature, cache=True, **_OPTIONS)(function)
+                while _when_missing:
+                    _when_missing.pop()()
+                with _alone(function.__code__.co_filename), _announced(function.__name__), _uncollected():
+                    return njit(signature, cache=True, **_OPTIONS)(function)
             except RuntimeError as error:
                 if "cannot cache function" not in str(error):
                     raise
                 # Neither the installation nor the home folder can be written: compile for this process.
-                with _announced(function.__name__):
-                    return njit(signature, nogil=True)(function)
+                with _announced(function.__name__), _uncollected():
+                    return njit(signature, **_OPTIONS)(function)
 
     def _calls(self, name: str, value: object) -> bool:
         known = isinstance(value, Kernel) and value is not self
@@ -109,6 +126,52 @@ def kernel(
 ) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Mark a function as a kernel with this numba signature, in which the structures have their own names."""
     return lambda function: Kernel(function, signature, structures, joined)
+
+
+def compile_modules(names: Sequence[str], keys: Collection[int] = ()) -> None:
+    """Compile every kernel of some modules; of those in dictionaries, by lane, those under these keys.
+
+    Modules at which another process is are left to it until no other is left: so processes that are given the
+    same modules share them, in the order in which they stand, and all is on disk when one of them is done.
+    """
+    left = list(names)
+    while left:
+        busy = [name for name in left if not _compile_module(name, keys, patient=False)]
+        if len(busy) == len(left):
+            _compile_module(busy.pop(0), keys, patient=True)
+        left = busy
+
+
+def _compile_module(name: str, keys: Collection[int], patient: bool) -> bool:
+    """Compile its kernels; False if another process is at it, for which only the patient wait."""
+    module = import_module(name)
+    with _alone(str(module.__file__), patient) as alone:
+        for value in vars(module).values() if alone else ():
+            some = [value[key] for key in keys if key in value] if isinstance(value, dict) else [value]
+            for one in some:
+                if isinstance(one, Kernel) and one.__module__ == name:
+                    _ = one.compiled
+    return alone
+
+
+def are_compiled(names: Sequence[str]) -> bool:
+    """Whether some process is at one of these modules."""
+    for name in names:
+        with _alone(str(import_module(name).__file__), patient=False) as alone:
+            if not alone:
+                return True
+    return False
+
+
+@contextmanager
+def when_missing(act: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile this is done, once, as soon as a kernel turns out not to be on disk."""
+    _when_missing.append(act)
+    try:
+        yield
+    finally:
+        if act in _when_missing:
+            _when_missing.remove(act)
 
 
 @contextmanager
@@ -197,10 +260,35 @@ def _listener(act: Callable[[], None]) -> Any:
 
 
 @contextmanager
-def _alone(path: str) -> Iterator[None]:
-    """No other process does this with the same file meanwhile; where files cannot be locked, perhaps one."""
-    with ExitStack() as stack:
-        with suppress(OSError):
-            file = stack.enter_context(open(path, "rb"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+def _uncollected() -> Iterator[None]:
+    """What a compilation makes is looked through for rings of garbage only when it is done."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
         yield
+    finally:
+        if before:
+            gc.enable()
+
+
+@contextmanager
+def _alone(path: str, patient: bool = True) -> Iterator[bool]:
+    """No other process does this with the same file meanwhile; where files cannot be locked, perhaps one.
+
+    Who is not patient does not wait for another, and is told False.
+    """
+    if path in _held:
+        yield True
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open(path, "rb"))
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:
+            pass
+        _held.add(path)
+        stack.callback(_held.discard, path)
+        yield True

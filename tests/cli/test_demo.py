@@ -18,13 +18,15 @@ import typer
 
 from accord.agreement.file import read_agreement
 from accord.cli.children import Children, Ended, Note, Told
-from accord.cli.demo import link_both, prepare
+from accord.cli.demo import _LANES, link_both, prepare
 from accord.cli.demo_stage import Scene, Stage
-from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figures, words
+from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figures, look_at, words
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler
+from accord.compilers import ALWAYS, LANED
 from accord.datasets.starter import starter
 from accord.notices import Connected, Progress
+from accord.run.compiling import modules_of
 from accord.simulation.known import PairFacts
 from accord.simulation.pair import Simulation, simulate
 from accord.simulation.truth import Scores, read_truth, score
@@ -40,12 +42,10 @@ from tests.cli.terminal import environment
 )
 def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records: int, tmp_path: Path) -> None:
     stage = prepare(tmp_path, scene, records)
-    found = gather_figures(stage, link_both(stage))
+    found = gather_figures(stage, link_both(stage), look_at(stage))
     agreement = read_agreement(stage.a.folder / "agreement.toml")
     same = simulate(stage.a.table, stage.b.table, agreement, seed=1)
     assert found.matches == same.matches > 10
-    assert (found.rule.truth_recall, found.rule.truth_precision) == (same.recall, same.precision)
-    assert found.rule.true_pairs == same.all_matches
     assert found.truth == score(same.pairs, read_truth(stage.truth))
     assert found.a.matched == len(same.pairs["id_a"].unique())
     assert found.b.matched == len(same.pairs["id_b"].unique())
@@ -55,9 +55,10 @@ def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records:
     assert outputs[0] == outputs[1]
     require_examples(stage, found, same)
     text = words(agreement, found)
-    assert f"{found.matches:,} pairs of records match" in text
-    assert f"of the {same.all_matches:,} pairs that the rule accepts" in text
-    assert f"{found.comparisons / records**2:.2%} of all {records**2:,} pairs" in text
+    right = round(found.truth.truth_recall * found.truth.true_pairs)
+    assert f"found {right:,} of the {found.truth.true_pairs:,} pairs that belong together" in text
+    assert f"{found.comparisons:,} comparisons" in text
+    assert text.endswith("`accord init --from YOUR.csv`")
     names = stage.a.name, stage.b.name
     assert f"{names[0]}: ε = 1.6, δ = 2^-40; {names[1]}: ε = 1.6, δ = 2^-40" in text
 
@@ -101,20 +102,24 @@ def test_the_examples_say_what_happened() -> None:
     pair = PairFacts("A1", "B2", True, True, True, True, ("given",), (), None, ())
     lost = replace(pair, id_a="A3", found=False, accepted=False)
     apart = replace(pair, id_a="A3", found=False, meets=False)
-    told = Figures(
-        side, side, 3, 50, 10, 1.0, scores, scores, example(pair, "keyboard, moved"), example(lost)
-    )
+    told = Figures(side, side, 3, 50, 10, 1.0, scores, 2, example(pair, "keyboard, moved"), example(lost))
     text = words(starter("people"), told)
     assert "Found despite errors: A1 and B2 (keyboard, moved)\n  id  given\n" in text
     assert "  A1  Ann\n  B2  ANNE\n" in text
     assert "Missed: A3 and B2; the rule refuses it\n" in text
-    assert "recall 0.5000, precision 0.2500, F1 0.3333 of the 4 true pairs" in text
-    assert "50.00% of all 100 pairs\n" in text
+    assert "found 2 of the 4 pairs that belong together, and 1 that does not." in text
+    assert "recall 50.0%, precision 25.0%; the rule itself refuses 2 true pairs\n" in text
+    assert "50.0% of all 100 pairs: 2 times fewer; " in text
     more = replace(told, missed=example(apart), found=None, comparisons=101)
     text = words(starter("people"), more)
     assert "Missed: A3 and B2; it meets in no pass\n" in text
     assert "Found despite errors: no pair\n" in text
-    assert "101.00% of all 100 pairs; all pairs would be fewer" in text
+    assert "101 comparisons; all 100 pairs would be fewer" in text
+
+
+@pytest.mark.parametrize("scene", Scene)
+def test_what_is_compiled_before_the_agreement_is_read_is_what_it_needs(scene: Scene, tmp_path: Path) -> None:
+    assert modules_of(prepare(tmp_path, scene, 10).agreement) == (LANED + ALWAYS, _LANES)
 
 
 def test_buckets_are_those_that_simulate_names(tmp_path: Path) -> None:
@@ -179,7 +184,8 @@ def test_the_command_leaves_nothing_behind(scene: str, kind: str, tmp_path: Path
     out, err = demo.communicate(timeout=120)
     assert demo.returncode == 0, err
     require_nothing_left(demo.pid, tmp_path)
-    assert f"What south-{kind} learned about north-{kind}" in out
+    assert "What each learned about the other" in out
+    assert re.search(rf"^  of those that match \(\d+ of north-{kind}, \d+ of south-{kind}\): id, ", out, re.M)
     assert "What neither learned" in out
     assert re.search(rf"^south-{kind}\$ accord link b\.csv .*--connect 127\.0\.0\.1:\d+", err, re.M)
     for name in (f"north-{kind}", f"south-{kind}"):
@@ -247,7 +253,7 @@ def test_that_loops_are_compiled_is_said_once(
 ) -> None:
     stage = prepare(tmp_path, Scene.products, 10)
     names = stage.a.name, stage.b.name
-    note = Note("Compiling for this machine, once: it takes about half a minute.")
+    note = Note("Compiling for this machine, once: it takes about ten seconds.")
     both = [Told(name, what) for what in (note, note, Ended(0)) for name in names]
     monkeypatch.setattr(Children, "hear", lambda _: iter(both))
     monkeypatch.setattr(Children, "start", lambda *_: None)

@@ -109,7 +109,7 @@ def test_a_run_says_its_piece_above_the_bar(
     require_tidy(screen)
     assert any("━" in line for line in screen.shown) == (colour["TERM"] != "dumb")
     assert not any("━" in line for line in screen.lines)
-    told = "Compiling for this machine, once: it takes about half a minute."
+    told = "Compiling for this machine, once: it takes about ten seconds."
     assert [line for line in screen.lines if "Compiling" in line] == [told]
     assert screen.lines[-2:] == ["7 matching pairs in pairs.csv.", ""]
     assert reason in " ".join(screen.lines)

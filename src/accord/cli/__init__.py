@@ -6,6 +6,7 @@ stdout carries the result, stderr the rest. Commands import what they need insid
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import sys
@@ -95,6 +96,8 @@ def _root(
 def main() -> None:
     """Run one command and end with its exit code."""
     spare_blas()
+    # What is imported stays: to look through it again and again for garbage takes a tenth of every start.
+    gc.set_threshold(50_000)
     _show_log()
     try:
         app()

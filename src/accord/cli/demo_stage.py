@@ -22,7 +22,7 @@ class Scene(StrEnum):
     @property
     def records(self) -> int:
         """As many a side as take some seconds: registers compare more of a pair than shops."""
-        return 300 if self is Scene.people else 5_000
+        return 1_500 if self is Scene.people else 5_000
 
 
 @dataclass(frozen=True)

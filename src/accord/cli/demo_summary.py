@@ -9,9 +9,10 @@ a demo; the values shown in them are made up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from accord.ranges import distinct
 from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
@@ -56,22 +57,39 @@ class Figures:
     comparisons: int
     bytes: int
     seconds: float
-    rule: Scores
-    """Against all pairs that the rule accepts."""
     truth: Scores
+    refused: int
+    """True pairs that the rule refuses."""
     found: Example | None
     """The found pair whose records differ the most."""
     missed: Example | None
     """The missed pair whose records agree the most."""
 
 
-def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
-    """The figures, from what both sides keep."""
+def look_at(stage: Stage) -> tuple[Known, int]:
+    """Both tables and what is true, before anything is found; and how many true pairs the rule refuses."""
+    import numpy as np
+
+    from accord.simulation.known import Known
+    from accord.simulation.pair import load_both
+    from accord.simulation.truth import read_truth
+
+    records = load_both(stage.a.table, stage.b.table, stage.agreement, None, None)
+    nothing = np.zeros(0, np.int64)
+    known = Known.of(stage.agreement, *records, (nothing, nothing), read_truth(stage.truth))
+    return known, int((~known.accepts(known.true)).sum())
+
+
+def gather_figures(stage: Stage, done: Mapping[str, Done], seen: tuple[Known, int]) -> Figures:
+    """The figures, from what both sides keep and what `look_at` saw."""
     from accord.run.receipt import receipt_of
+    from accord.simulation.known import find, rate
+    from accord.simulation.truth import read_truth
     from accord.state.runs import open_run
 
-    end = done[stage.a.name]
-    known = _know(stage)
+    end, (known, refused) = done[stage.a.name], seen
+    left, right, _ = find(read_truth(stage.a.folder / "pairs.csv"), known.a, known.b)
+    known = replace(known, found=distinct(known.keys(left, right)))
     parties = receipt_of(open_run(stage.a.state, end.run)).facts["parties"]
     matched = [len(set(rows.tolist())) for rows in known.rows(known.found)]
     a, b = (
@@ -84,31 +102,11 @@ def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
         )
         for actor, count in zip((stage.a, stage.b), matched, strict=True)
     )
-    rule, truth = _scores(known)
     return Figures(
-        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds, rule, truth),
+        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
+        *(rate(known.found, known.true, known.unknown), refused),
         *_examples(stage, known),
     )
-
-
-def _know(stage: Stage) -> Known:
-    """Both tables, what was found of them and what is true."""
-    from accord.simulation.known import Known, find
-    from accord.simulation.pair import load_both
-    from accord.simulation.truth import read_truth
-
-    records = load_both(stage.a.table, stage.b.table, stage.agreement, None, None)
-    left, right, _ = find(read_truth(stage.a.folder / "pairs.csv"), *records)
-    return Known.of(stage.agreement, *records, (left, right), read_truth(stage.truth))
-
-
-def _scores(known: Known) -> tuple[Scores, Scores]:
-    """Against what the rule accepts, and against the truth."""
-    from accord.rules.join import full_join
-    from accord.simulation.known import rate
-
-    accepted = known.keys(*full_join(known.agreement.rule, known.tables, known.sizes))
-    return rate(known.found, accepted), rate(known.found, known.true, known.unknown)
 
 
 def _examples(stage: Stage, known: Known) -> tuple[Example | None, Example | None]:
@@ -163,42 +161,59 @@ def _spent(actor: Actor, account_name: str) -> str:
 
 def words(agreement: Agreement, found: Figures, width: int | None = None) -> str:
     """The summary."""
-    a, b, rule, truth = found.a, found.b, found.rule, found.truth
-    columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
-    whole = a.records * b.records
-    pairs = counted(found.matches, "pair of records", "pairs of records")
-    share = f"{found.comparisons / whole:.2%} of all {whole:,} pairs"
-    fewer = "; all pairs would be fewer: bins pay off for larger tables" if found.comparisons > whole else ""
+    a, b, truth = found.a, found.b, found.truth
     lines = [
-        "What both now know",
-        f"  {pairs} match; both hold them, and a receipt signed by both.",
-        *_describe_learned(a, b, columns["A"], agreement.plan.bins),
-        *_describe_learned(b, a, columns["B"], agreement.plan.bins),
+        _describe_result(found),
+        "",
+        "What each learned about the other",
+        "  how many records it has;",
+        f"  of those that match ({a.matched:,} of {a.name}, {b.matched:,} of {b.name}): {_shown(agreement)};",
+        f"  the sizes of {counted(agreement.plan.bins, 'bin')}, with dummies in them: {a.noisy_total:,} and "
+        f"{b.noisy_total:,} in all.",
         "What neither learned",
-        f"  of the records that match nothing ({a.records - a.matched:,} of {a.name}, "
-        f"{b.records - b.matched:,} of {b.name}): no id and no value;",
+        f"  of the {a.records - a.matched:,} and {b.records - b.matched:,} records that match nothing: no id "
+        "and no value;",
         "  how many records a bin holds without its dummies; how similar any two records are.",
         "",
         *_describe_example("Found despite errors", found.found, width),
         *_describe_example("Missed", found.missed, width),
-        f"Against truth  recall {truth.truth_recall:.4f}, precision {truth.truth_precision:.4f}, "
-        f"F1 {truth.truth_f1:.4f} of the {counted(truth.true_pairs, 'true pair')}, which only a demo knows",
-        f"Under rule     recall {rule.truth_recall:.4f}, precision {rule.truth_precision:.4f} of the "
-        f"{counted(rule.true_pairs, 'pair')} that the rule accepts",
-        f"Comparisons    {found.comparisons:,}, {share}{fewer}",
-        f"Traffic        {sized(found.bytes)} in both directions, {lasting(found.seconds)}",
-        f"Spent          {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
+        f"Quality  recall {truth.truth_recall:.1%}, precision {truth.truth_precision:.1%}; "
+        f"the rule itself refuses {counted(found.refused, 'true pair')}",
+        f"Cost     {_describe_cost(found)}",
+        f"Spent    {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
+        "",
+        "Next     `accord init --from YOUR.csv`",
     ]
     return "\n".join(lines)
 
 
-def _describe_learned(about: SideFigures, by: SideFigures, columns: str, bins: int) -> list[str]:
-    return [
-        f"What {by.name} learned about {about.name}",
-        f"  that it has {counted(about.records, 'record')};",
-        f"  the sizes of {counted(bins, 'bin')} with dummies in them, {about.noisy_total:,} in all;",
-        f"  of {counted(about.matched, 'record')}, those that match: {columns}.",
-    ]
+def _describe_result(found: Figures) -> str:
+    a, b, true = found.a, found.b, found.truth.true_pairs
+    right = round(found.truth.truth_recall * true)
+    wrong = found.matches - right
+    others = f"and {wrong:,} that {'does' if wrong == 1 else 'do'} not" if wrong else "and no other"
+    return (
+        f"{a.name} and {b.name}, with {a.records:,} and {b.records:,} records, found {right:,} of the "
+        f"{true:,} pairs that belong together, {others}. Both hold them, and a receipt signed by both."
+    )
+
+
+def _describe_cost(found: Figures) -> str:
+    """What was compared, of what it would be without bins; and what went over the line."""
+    whole = found.a.records * found.b.records
+    if found.comparisons > whole:
+        share = f"; all {whole:,} pairs would be fewer: bins pay off for larger tables"
+    else:
+        times = whole / max(1, found.comparisons)
+        share = f", {found.comparisons / whole:.1%} of all {whole:,} pairs: {times:.0f} times fewer"
+    sent = f"{sized(found.bytes)} in both directions, {lasting(found.seconds)}"
+    return f"{counted(found.comparisons, 'comparison')}{share}; {sent}"
+
+
+def _shown(agreement: Agreement) -> str:
+    """The columns that both sides show."""
+    a, b = (", ".join(["id", *columns]) for columns in (agreement.disclose.A, agreement.disclose.B))
+    return a if a == b else f"{a}; and {b}"
 
 
 def _describe_example(title: str, example: Example | None, width: int | None) -> list[str]:

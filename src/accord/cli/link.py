@@ -146,6 +146,7 @@ def link(
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
+    from accord.run.compiling import compiling_beside
     from accord.run.output import output_headings
     from accord.run.verbs import link as run
     from accord.table.sinks.targets import as_target_or_none, require_free
@@ -158,7 +159,7 @@ def link(
     if target is not None:
         read = [*input_places(table), agreement, layout or layout_beside(table)]
         require_free(target, [place for place in read if place is not None], force, output_headings(agreed))
-    with Display(as_json, quiet) as display:
+    with Display(as_json, quiet) as display, compiling_beside(agreed):
         account = choose_account(dataset, state, asking=not yes)
         start = partial(
             run,

@@ -75,7 +75,7 @@ class SayingHandler(logging.Handler):
             say(self.format(record), err=True)
         elif not self._compiles:
             self._compiles = True
-            say("Compiling for this machine, once: it takes about half a minute.", err=True)
+            say("Compiling for this machine, once: it takes about ten seconds.", err=True)
 
 
 def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progress:

@@ -105,7 +105,8 @@ def fill_filters(
                 for j in range(1, step):
                     point = (point << np.uint32(6)) | np.uint32(data[at + j] & 0x3F)
             at += step
-            window[:-4] = window[4:]
+            for j in range(4 * grams - 4):
+                window[j] = window[j + 4]
             for j in range(4):
                 window[4 * grams - 4 + j] = (point >> np.uint32(8 * j)) & np.uint32(0xFF)
             seen += 1

@@ -88,6 +88,7 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         _positive("max_bytes", max_bytes),
         _epsilon(max_epsilon),
     )
+    folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)
     share = None if overlap is None else _number("overlap", overlap)
     named = read_sizes(agreement, records)
@@ -100,7 +101,6 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     own = read_own(agreement, data, party, layout or Layout())
     asked = PlanQuestion(sizes_with(own, named), between, share, wish, processes, measure_pace())
     found = make_plan(agreement, asked, own)
-    folder = state_folder(as_path_or_none("state", state), os.environ)
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 

@@ -8,24 +8,15 @@ they end by themselves.
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
+from accord.program import own_environment
 from accord.workers.connections import WorkerSockets
 
 _GRACE_SECONDS = 2.0
-_ROOT = Path(__file__).parents[2]
-"""Where the package is: the worker must be the same program."""
-
-
-def own_environment() -> dict[str, str]:
-    """In which a process finds this very program."""
-    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
-    return os.environ | {"PYTHONPATH": path}
 
 
 def start_module(module: str, end: socket.socket, folder: str = ".") -> subprocess.Popen[bytes]:

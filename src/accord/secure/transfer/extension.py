@@ -74,6 +74,7 @@ class _End:
 
     def __init__(self, leaves: Words, k: int, permutation: Permutation) -> None:
         self._leaves = leaves
+        self._ends = _sums_of_seeds(leaves, k)
         self.k = k
         self.rate = 128 // k
         self.pi = permutation
@@ -133,15 +134,14 @@ class Receiver(_End):
         """
         for first, length in self._tiles(count):
             words = length // 64
-            columns = np.empty((128, words), dtype=np.uint64)
+            columns = np.zeros((128, words), dtype=np.uint64)
             start = first // 64 * self.rate
             sent = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
             chosen = choices[first // 64 : first // 64 + words]
             for trees in self._groups(words // 2):
                 expanded = self._expand(trees, 0, words // 2)
-                _fold_all(
-                    expanded, self._leaves[trees], chosen, columns[_columns(trees, self.k)], sent[trees]
-                )
+                _fold(expanded, self._ends[trees], 0, columns[_columns(trees, self.k)])
+                np.bitwise_xor(expanded[:, -1], chosen, out=sent[trees])
             yield self._finish(first, columns, 1)
 
     def extend_double(self, choices: Words, corrections: Words, count: int, second: int) -> Iterator[Tile]:
@@ -178,15 +178,16 @@ class Sender(_End):
     def _rows(self, corrections: Words, count: int, sets: int) -> Iterator[Tile]:
         """Rows q_j, with room for more sets of them."""
         bits = (self.delta[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).reshape(-1)
+        every = (np.uint64(0) - bits).reshape(-1, self.k, 1)
         for first, length in self._tiles(count):
             words = length // 64
             columns = np.empty((128, words), dtype=np.uint64)
             start = first // 64 * self.rate
             got = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
+            np.bitwise_and(got[:, None], every, out=columns.reshape(-1, self.k, words))
             for trees in self._groups(words // 2):
                 expanded = self._expand(trees, 1, words // 2)
-                of = _columns(trees, self.k)
-                _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
+                _fold(expanded, self._ends[trees], 1, columns[_columns(trees, self.k)])
             yield self._finish(first, columns, sets)
 
 
@@ -219,85 +220,49 @@ def _columns(trees: slice, k: int) -> slice:
     return slice(trees.start * k, trees.stop * k)
 
 
-@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[::1], uint64[:,::1], uint64[:,::1])")
-def _fold_all(
-    expanded: NDArray[np.uint64],
-    leaves: NDArray[np.uint64],
-    choices: Words,
-    columns: Words,
-    corrections: Words,
-) -> None:
-    """v into `columns` and u ⊕ choices into `corrections`."""
-    trees, seeds = expanded.shape[:2]
-    k = columns.shape[0] // trees
-    for tree in range(trees):
-        columns[tree * k : (tree + 1) * k] = 0
-        _fold(expanded[tree], leaves[tree], 0, columns[tree * k : (tree + 1) * k])
-        last, target = expanded[tree, seeds - 1], corrections[tree]
-        for word in range(target.shape[0]):
-            target[word] = last[word] ^ choices[word]
-        _absorb(leaves[tree], 0, target)
+def _sums_of_seeds(leaves: Words, k: int) -> Words:
+    """⊕ s_x of each tree over the x with bit b, for each b, and over all x; shape (trees, k + 1, 2)."""
+    numbers = np.arange(leaves.shape[1])
+    chosen = [*(numbers >> bit & 1 == 1 for bit in range(k)), numbers >= 0]
+    return np.stack([np.bitwise_xor.reduce(leaves[:, some], axis=1) for some in chosen], axis=1)
 
 
-@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], uint64[::1], uint64[:,::1])")
-def _fold_known(
-    expanded: NDArray[np.uint64],
-    leaves: NDArray[np.uint64],
-    corrections: Words,
-    delta: Words,
-    columns: Words,
-) -> None:
-    """q into `columns`; `expanded` lacks seed 0, whose multiplier is 0."""
-    trees = expanded.shape[0]
-    k = columns.shape[0] // trees
-    for tree in range(trees):
-        for bit in range(k):
-            if delta[tree * k + bit] != 0:
-                columns[tree * k + bit] = corrections[tree]
-            else:
-                columns[tree * k + bit] = 0
-        _fold(expanded[tree], leaves[tree], 1, columns[tree * k : (tree + 1) * k])
-
-
-@kernel("void(uint64[:,::1], uint64[:,::1], int64, uint64[:,::1])")
-def _fold(expanded: Words, leaves: Words, missing: int, columns: Words) -> None:
-    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time.
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], int64, uint64[:,::1])")
+def _fold(expanded: NDArray[np.uint64], ends: NDArray[np.uint64], missing: int, columns: Words) -> None:
+    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time, in every tree; and the sum of all r_x
+    into the last line of the tree.
 
     The last line of each span of x that is done with holds the sum of the span, so in the end the last line
     of all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed
-    0 enters no column, so what is read in place of a missing seed 0 does not matter.
+    0 enters no column, so what is read in place of a missing seed 0 does not matter. The ⊕ s at the end of
+    each expansion is added once to each sum, from `ends`.
     """
-    k, seeds = columns.shape[0], leaves.shape[0]
-    for bit in range(0, k - 1, 2):
-        step, low, high = 1 << bit, columns[bit], columns[bit + 1]
-        for last in range(4 * step - 1 - missing, seeds - missing, 4 * step):
-            a, b = expanded[max(0, last - 3 * step)], expanded[last - 2 * step]
-            c, d = expanded[last - step], expanded[last]
-            for word in range(low.shape[0]):
-                x, y, z = b[word], c[word], d[word]
-                low[word] ^= x ^ z
-                high[word] ^= y ^ z
-                d[word] = a[word] ^ x ^ y ^ z
-    if k == 1:
-        one, column = expanded[1 - missing], columns[0]
-        for word in range(column.shape[0]):
-            column[word] ^= one[word]
-            one[word] ^= expanded[0, word]
-    for bit in range(k):
-        _absorb(leaves, 1 << bit, columns[bit])
-
-
-@kernel("void(uint64[:,::1], int64, uint64[::1])")
-def _absorb(leaves: Words, mask: int, target: Words) -> None:
-    """The ⊕ s at the end of each expansion, for all seeds whose number meets the mask, or all seeds."""
-    even, odd = np.uint64(0), np.uint64(0)
-    for seed in range(leaves.shape[0]):
-        if mask == 0 or seed & mask:
-            even ^= leaves[seed, 0]
-            odd ^= leaves[seed, 1]
-    for pair in range(target.shape[0] // 2):
-        target[2 * pair] ^= even
-        target[2 * pair + 1] ^= odd
+    trees, known = expanded.shape[:2]
+    k = columns.shape[0] // trees
+    for tree in range(trees):
+        lines, first = expanded[tree], tree * k
+        for bit in range(0, k - 1, 2):
+            step, low, high = 1 << bit, columns[first + bit], columns[first + bit + 1]
+            for last in range(4 * step - 1 - missing, known, 4 * step):
+                start = last - 3 * step
+                a, b = lines[start if start > 0 else 0], lines[last - 2 * step]
+                c, d = lines[last - step], lines[last]
+                for word in range(low.shape[0]):
+                    x, y, z = b[word], c[word], d[word]
+                    low[word] ^= x ^ z
+                    high[word] ^= y ^ z
+                    d[word] = a[word] ^ x ^ y ^ z
+        if k == 1:
+            zero, one, column = lines[0], lines[1 - missing], columns[first]
+            for word in range(column.shape[0]):
+                column[word] ^= one[word]
+                one[word] ^= zero[word]
+        for bit in range(k + 1):
+            target = columns[first + bit] if bit < k else lines[known - 1]
+            even, odd = ends[tree, bit, 0], ends[tree, bit, 1]
+            for block in range(target.shape[0] // 2):
+                target[2 * block] ^= even
+                target[2 * block + 1] ^= odd
 
 
 def collect(tiles: Iterator[Tile], sets: int) -> NDArray[np.uint64]:
