@@ -154,7 +154,7 @@ def _compile_module(name: str, keys: Collection[int], patient: bool) -> bool:
     return alone
 
 
-def are_compiled(names: Sequence[str]) -> bool:
+def is_being_compiled(names: Sequence[str]) -> bool:
     """Whether some process is at one of these modules."""
     for name in names:
         with _alone(str(import_module(name).__file__), patient=False) as alone:

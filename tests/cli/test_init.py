@@ -307,7 +307,7 @@ def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
 ) -> None:
     monkeypatch.chdir(shop)
     # The types, no id, and what is usual.
-    answer(monkeypatch, "1=skip", "", "", *[""] * 8)
+    answer(monkeypatch, "1=skip", "", "", *[""] * 11)
     init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "Which one is it? Its number, or Enter for random ids" in shown

@@ -42,6 +42,27 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
     assert draft("text category:brand price", (20_000, 20_000)).agreement.passes
 
 
+def test_every_month_is_a_series_where_epsilon_is_spent() -> None:
+    found = draft("text category:brand price", (20_000, 10_000), monthly=True).agreement
+    assert found.series is not None
+    assert (found.series.first.A, found.series.first.B) == (20_000, 10_000)
+    assert draft("text category:brand price", (300, 400), monthly=True).agreement.series is None
+
+
+@pytest.mark.parametrize(("overlap", "most"), [(None, None), (0.3, "60%"), (0.02, "10%"), (0.7, None)])
+def test_twice_what_is_expected_may_be_shown(overlap: float | None, most: str | None) -> None:
+    found = draft("text category:brand price", (300, 400), overlap=overlap).agreement
+    assert (found.most_matches is None) == (most is None)
+    if found.most_matches is not None:
+        assert found.model_dump(mode="json")["most_matches"] == {"A": most, "B": most}
+
+
+@pytest.mark.parametrize("bad", [{"overlap": 0.0}, {"overlap": 1.1}, {"max_time": 0.0}, {"max_time": -1.0}])
+def test_odd_answers_are_faults(bad: dict[str, float]) -> None:
+    with pytest.raises(AgreementError, match="accord init --"):
+        draft("text price", (300, 400), **bad)
+
+
 @pytest.mark.slow
 def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
     from accord.agreement.by_pass import best_buckets

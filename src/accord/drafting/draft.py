@@ -127,8 +127,8 @@ def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: 
         "# What each side shows of a record that matches; its id is always shown.\n"
         f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n",
     ]
-    if answers.overlap is not None:
-        parts.append(_MOST.format(most=min(100, ceil(20 * answers.overlap) * 10)))
+    if answers.overlap is not None and answers.overlap < 0.5:
+        parts.append(_MOST.format(most=ceil(20 * answers.overlap) * 10))
     return "\n".join(parts)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from accord.agreement.document import Agreement
 from accord.compilers import ALWAYS, LANED, SILENT, Compilers
-from accord.kernel import are_compiled, when_missing
+from accord.kernel import is_being_compiled, when_missing
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
 
@@ -38,7 +38,7 @@ def compiling_beside(agreement: Agreement) -> Iterator[None]:
 
         def help_out() -> None:
             # Where others are at it already, there is enough to wait for.
-            if modules and not are_compiled(modules):
+            if modules and not is_being_compiled(modules):
                 for _ in range(max(1, min(_MOST, (os.cpu_count() or 1) - 1))):
                     compilers.start(modules, lanes)
 

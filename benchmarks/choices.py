@@ -1,0 +1,93 @@
+"""What the policy of planning takes, as tables grow: the choice beside all pairs and beside bins.
+
+`python -m benchmarks.choices` settles each template for each size (`accord init --template KIND --records N
+N`), plans it, writes docs/results/choices.csv and prints the table of docs/planning.md. Nothing is linked:
+times and bytes are those of the plan, on the machine whose times are written down.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from accord.agreement.file import parse_agreement
+from accord.drafting.how import fit_template
+from accord.planning.figures import Option, cost
+from accord.planning.plan import PlanQuestion, agreed_network, make_plan
+from accord.wording import lasting, sized
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "choices.csv"
+KINDS = ("people", "products", "places")
+SIZES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000, 10_000_000)
+COLUMNS = ("kind", "records", "choice", "epsilon", "recall", "comparisons", "bytes", "seconds", "same",
+           "all_pairs_bytes", "all_pairs_seconds", "bins_bytes", "bins_seconds", "planning_seconds")  # fmt: skip
+
+
+def measure(kind: str, records: int) -> dict[str, object]:
+    """One row: what a template becomes for so many records, and what a plan says of it."""
+    starter = parse_agreement(fit_template(kind, "00000000", (records, records)), kind)
+    began = time.process_time()
+    found = make_plan(starter, PlanQuestion((records, records), agreed_network(starter)))
+    taken = time.process_time() - began
+    whole = parse_agreement(fit_template(kind, "00000000", (10**6, 10**6)), kind)
+    bins = make_plan(whole, PlanQuestion((records, records), agreed_network(whole)))
+    every = [*found.options, *bins.options]
+    choice = found.choice
+    return dict(
+        zip(
+            COLUMNS,
+            (
+                *(kind, records, choice.tell(), choice.largest_epsilon, choice.tell_recall()),
+                *(round(choice.comparisons.expected), round(choice.bytes.expected), round(choice.usual, 1)),
+                choice.agreed,
+                *_least([one for one in every if one.all_pairs]),
+                *_least([one for one in every if one.protocol == "laplace" and one.largest_epsilon == 1.6]),
+                round(taken, 1),
+            ),
+            strict=True,
+        )
+    )
+
+
+def _least(options: list[Option]) -> tuple[int, float]:
+    best = min(options, key=cost)
+    return round(best.bytes.expected), round(best.usual, 1)
+
+
+def tell(row: dict[str, object]) -> str:
+    """A row of the table in the docs."""
+
+    def shown(name: str) -> str:
+        seconds, octets = float(str(row[f"{name}seconds"])), int(str(row[f"{name}bytes"]))
+        return f"{lasting(seconds)}, {sized(octets)}"
+
+    days = " (more than a day: nothing sensible)" if float(str(row["seconds"])) > 86_400 else ""
+    cells = (
+        *(row["kind"], f"{int(str(row['records'])):,}", f"{row['choice']}{days}", row["recall"]),
+        *(shown(""), shown("all_pairs_"), shown("bins_")),
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def rows() -> Iterator[dict[str, object]]:
+    for kind in KINDS:
+        for records in SIZES:
+            yield measure(kind, records)
+
+
+def main() -> None:
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for row in rows():
+            writer.writerow(row)
+            file.flush()
+            sys.stdout.write(tell(row) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
