@@ -22,8 +22,10 @@ from accord.wording import lasting, sized
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "choices.csv"
 KINDS = ("people", "products", "places")
 SIZES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000, 10_000_000)
-COLUMNS = ("kind", "records", "choice", "epsilon", "recall", "comparisons", "bytes", "seconds", "same",
-           "all_pairs_bytes", "all_pairs_seconds", "bins_bytes", "bins_seconds", "planning_seconds")  # fmt: skip
+COLUMNS = (
+    "kind", "records", "choice", "epsilon", "recall", "comparisons", "bytes", "seconds", "same",
+    "all_pairs_bytes", "all_pairs_seconds", "bins_bytes", "bins_seconds", "planning_seconds",
+)  # fmt: skip
 
 
 def measure(kind: str, records: int) -> dict[str, object]:
