@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import logging
 import os
 import re
 import signal
@@ -22,7 +21,6 @@ from accord.cli.demo import _LANES, link_both, prepare
 from accord.cli.demo_stage import Scene, Stage
 from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figures, look_at, words
 from accord.cli.progress_pair import PairDisplay
-from accord.cli.terminal import SayingHandler
 from accord.compilers import ALWAYS, LANED
 from accord.datasets.starter import starter
 from accord.notices import Connected, Progress
@@ -257,13 +255,5 @@ def test_that_loops_are_compiled_is_said_once(
     both = [Told(name, what) for what in (note, note, Ended(0)) for name in names]
     monkeypatch.setattr(Children, "hear", lambda _: iter(both))
     monkeypatch.setattr(Children, "start", lambda *_: None)
-    # As a command does, and no other has left it.
-    monkeypatch.setattr(logging.getLogger("accord"), "handlers", [SayingHandler()])
-    logger = logging.getLogger("accord.kernel")
-    logger.setLevel(logging.INFO)
-    try:
-        logger.info("Compiling _fold for this machine, once.")
-        link_both(stage)
-    finally:
-        logger.setLevel(logging.NOTSET)
+    link_both(stage)
     assert capsys.readouterr().err.count(" for this machine, once") == 1

@@ -100,8 +100,8 @@ def test_a_run_says_its_piece_above_the_bar(
     with at_terminal(monkeypatch, width, colour) as read:
         with Display(as_json=False, quiet=False) as display:
             display.tell(HALF)
-            for loop in ("_choose", "_fold"):
-                log.info("Compiling %s for this machine, once.", loop)
+            for loop in range(20):
+                log.info("Compiling loop_%s for this machine, once.", loop)
             display.tell(Waiting("south-shop", "localhost", 7000, reason))
             display.tell(DONE)
         say("7 matching pairs in pairs.csv.")

@@ -84,7 +84,10 @@ def test_a_table_whose_ids_are_made_is_planned_like_any(tmp_path: Path) -> None:
     write_table(own.drop_columns(["id"]), tmp_path / "a.parquet")
     made = accord.Layout(make_ids=True)
     found = accord.plan(agreed, tmp_path / "a.parquet", party="A", layout=made, state=tmp_path)
-    assert found.agreed == accord.plan(agreed, own, party="A", state=tmp_path).agreed
+    other = accord.plan(agreed, own, party="A", state=tmp_path)
+    assert (found.agreed.comparisons, found.agreed.recall, found.agreed.usual) == (
+        other.agreed.comparisons, other.agreed.recall, other.agreed.usual
+    )  # fmt: skip
 
 
 def test_the_ledger_is_asked_and_nothing_is_charged(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ as its owner would type it. Only the summary at the end has seen both tables.
 
 from __future__ import annotations
 
-import logging
 import re
 import shlex
 import socket
@@ -134,7 +133,7 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
     """Run `accord link` on both sides; how each side ended, by its name. If one fails, both end."""
     said: list[str] = []
     done: dict[str, Done] = {}
-    code = 0
+    code, compiling = 0, False
     with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
         address = f"127.0.0.1:{_free_port()}"
         _start(children, stage.a, stage.b, ["--listen", address])
@@ -145,8 +144,10 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
                 case Done() as end:
                     done[told.child] = end
                 case Note(line) if line.startswith("Compiling "):
-                    # Said here, once, of whichever process does it.
-                    logging.getLogger("accord.kernel").info(line)
+                    # Said once, of whichever process does it.
+                    if not compiling:
+                        say(line, err=True)
+                    compiling = True
                 case Note(line):
                     said.append(f"{told.child}: {line}")
                 case Ended(failure) if failure and not code:

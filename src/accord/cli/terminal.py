@@ -63,18 +63,27 @@ def _wrap_line(line: str, width: int) -> str:
     return line[:indent] + broken.replace(_HARD_SPACE, " ")
 
 
+_FEW = 12
+"""Loops that are compiled before that is worth a word."""
+
+
 class SayingHandler(logging.Handler):
-    """Says on stderr what is logged; that loops are compiled is said once, not of each of them."""
+    """Says on stderr what is logged; that loops are compiled is said once, not of each of them.
+
+    A few of them take two seconds or three, which nobody minds: what reads a table needs no more, and only a
+    linkage needs all.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._compiles = False
+        self._compiled = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name != "accord.kernel":
             say(self.format(record), err=True)
-        elif not self._compiles:
-            self._compiles = True
+            return
+        self._compiled += 1
+        if self._compiled == _FEW:
             say("Compiling for this machine, once: it takes about ten seconds.", err=True)
 
 
