@@ -456,3 +456,20 @@ SAME = (
     "3000",
     *(word for kind in KINDS for word in ("--type", f"{kind}={kind}")),
 )
+
+
+def test_a_few_cells_that_cannot_be_read_lose_neither_column_nor_table(tmp_path: Path) -> None:
+    rows = [f"r{i},Smith{i},{1950 + i}-02-0{1 + i % 9}" for i in range(60)]
+    rows[7], rows[8] = "r7,Smith7,1957-02-31", "r8,Smith8,9999-01-01"
+    (tmp_path / "shop.csv").write_text("\n".join(["id,surname,birth", *rows]))
+    done = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "100", "100")
+    assert (
+        "1 cell of birth is outside the agreed range 1900-01-01 to 2029-12-31: counted as empty."
+        in done.stderr
+    )
+    assert "1 cell of birth is not a date" in done.stderr
+    agreed = read_agreement(tmp_path / "agreement.toml")
+    assert "birth" in agreed.fields
+    told = accord(tmp_path, "check", "agreement.toml", "shop.csv", "--party", "A").stdout
+    assert "Data       shop.csv fits: 60 records\n" in told
+    assert "Unread     1 row: 'birth' is not a date" in told

@@ -214,3 +214,39 @@ def test_texts_are_hashed_under_the_name_that_is_agreed(encoder: str) -> None:
 
     assert words("last", shared) == words("middle", shared) == words("first", own)
     assert words("last", own) != words("middle", own)
+
+
+UNREAD: list[tuple[dict[str, Any], str, str]] = [
+    ({"type": "number", "min": 0, "max": 9, "step": 1}, "5", "many"),
+    ({"type": "number", "min": 0, "max": 9, "step": 1}, "5", "10"),
+    ({"type": "number", "min": 1900, "max": 2000, "step": 1, "derive": "year"}, "1980-02-01", "1980-02-31"),
+    ({"type": "latitude"}, "5.5", "95"),
+    ({"type": "date", "min": "1980-01-01", "max": "1980-12-31"}, "1980-02-01", "1.2.1980"),
+    ({"type": "date", "min": "1980-01-01", "max": "1980-12-31"}, "1980-02-01", "1981-02-01"),
+    ({"type": "category", "values": ["f", "m"]}, "f", "u"),
+    ({"type": "text", "encoder": {"kind": "letters", "length": 3, "alphabet": "abc"}}, "abc", "abcd"),
+    ({"type": "text", "encoder": {"kind": "letters", "length": 3, "alphabet": "abc"}}, "abc", "xyz"),
+]
+
+
+@pytest.mark.parametrize(("plain", "good", "odd"), UNREAD)
+def test_what_cannot_be_read_is_an_empty_cell_in_every_way(
+    plain: dict[str, Any], good: str, odd: str
+) -> None:
+    spec = TypeAdapter(FieldSpec).validate_python(plain | {"other": "missing", "missing": "differs"})
+    strict = spec.model_copy(update={"missing": "error"})
+    days = "%Y-%m-%d" if spec.reads_days else None
+
+    def made(of: FieldSpec, *cells: str | None) -> Encoded:
+        return encode("x", of, pa.array(cells, pa.large_string()), "00", days)
+
+    def values(of: Encoded) -> Any:
+        return of.column.words if isinstance(of.column, Bits) else of.column.values
+
+    found, empty = made(spec, good, odd, None), made(spec, good, None, None)
+    assert not found.bad
+    assert not found.left_out
+    assert sum(int(rows.sum()) for rows in found.unread.values()) == 1
+    assert found.column.present.tolist() == empty.column.present.tolist() == [True, False, False]
+    assert np.array_equal(values(found), values(empty))
+    assert sum(int(rows.sum()) for rows in made(strict, odd).bad.values()) == 1

@@ -63,7 +63,7 @@ def test_a_preset_is_spelt_out() -> None:
             {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aBc\t"}},
             r"no folded text holds 'B' or '\\t'",
         ),
-        ({"type": "number", "min": 0, "max": 1, "step": 1, "other": "bin"}, "'error' or 'skip'"),
+        ({"type": "number", "min": 0, "max": 1, "step": 1, "other": "bin"}, "'error', 'skip' or 'missing'"),
         ({"type": "txt"}, "'txt'"),
     ],
 )

@@ -161,6 +161,8 @@ def advice(agreement: Agreement) -> list[str]:
     if skipping := [name for name, found in policies.items() if "skip" in found]:
         left_out = f"Rows that are left out because of {_listed(skipping)}"
         notes.append(f"{left_out} match nothing; the announced size counts them.")
+    if unread := [name for name, found in policies.items() if found[1] == "missing"]:
+        notes.append(f"What cannot be read of {_listed(unread)} counts as empty.")
     if empty := [name for name, spec in agreement.fields.items() if spec.missing == "differs"]:
         notes.append(f"A record with an empty {_listed(empty, 'or')} agrees with no record on it.")
     used = {*fields_of(agreement.rule), *agreement.blocking_fields}

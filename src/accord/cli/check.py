@@ -283,6 +283,10 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     lines = [
         f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
     ]
+    lines += [
+        f"Unread     {_rows(one['rows'])}: '{one['field']}' {one['reason']}, and counts as empty"
+        for one in read["unread"]
+    ]
     if read["in_no_bin"]:
         each = [f"{_rows(rows)} in none of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         of = f" ({', '.join(each)})" if len(read["in_no_bin_of"]) > 1 else ""

@@ -193,12 +193,13 @@ class FileCheck:
 
     @property
     def facts(self) -> dict[str, Any]:
-        reasons = [
-            {"field": name, "reason": reason, "rows": rows}
-            for (name, reason), rows in self.tally.left_out.items()
-        ]
+        reasons, unread = (
+            [{"field": name, "reason": reason, "rows": rows} for (name, reason), rows in found.items()]
+            for found in (self.tally.left_out, self.tally.unread)
+        )
         people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
+        read |= {"unread": unread}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
         read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}

@@ -52,6 +52,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     if draft.agreement.series is not None and not find_id(seen.columns):
         raise UsageError(problem=_NO_SERIES)
     check = _try(draft.agreement, seen, told)
+    _tell_unread(check)
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
@@ -85,6 +86,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     elif _unmapped(agreed, seen):
         _tell_left_out(seen)
     check = _try(agreed, seen, told, fixed=True)
+    _tell_unread(check)
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
@@ -173,10 +175,33 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     layout = layout.read_dates(formats).map_dates(told.dates)
     layout.require_known(agreement.names, agreement.lists)
     try:
-        return check_file(agreement, told.table, None, layout, _WRITTEN)
+        found = check_file(agreement, told.table, None, layout, _WRITTEN)
+        many = _find_unread(found)
+        # More than slips: told row by row, as if they were faults.
+        return check_file(_strict(agreement, many), told.table, None, layout, _WRITTEN) if many else found
     except FaultyError as error:
         error.add_note(_tell_agreeing(error, where) if fixed else _MENDS)
         raise
+
+
+def _find_unread(found: FileCheck) -> set[str]:
+    """The fields of which more than a few cells cannot be read. Sexes that others write in another way are
+    told of apart."""
+    most = _FEW_UNREAD * found.records
+    return {name for (name, _), rows in found.tally.unread.items() if rows > most and name != "sex"}
+
+
+def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
+    """The agreement with these fields, whose cells must all be read."""
+    specs = {name: agreement.fields[name].model_copy(update={"other": "error"}) for name in names}
+    return agreement.model_copy(update={"fields": {**agreement.fields, **specs}})
+
+
+def _tell_unread(found: FileCheck) -> None:
+    """What counts as empty, once a column: fields that are made of it say the same."""
+    for (name, reason), rows in found.tally.unread.items():
+        if name in found.layout.columns or not name.startswith("birth_"):
+            say(f"{counted(rows, 'cell')} of {name} {reason}: counted as empty.", err=True)
 
 
 def _tell_agreeing(error: FaultyError, where: Mapping[str, str]) -> str:
@@ -205,6 +230,7 @@ def _require_id(seen: Seen, told: Told) -> None:
         raise DataError(shown(told.table), faults)
 
 
+_FEW_UNREAD = 0.05
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
 _NAME_ID = "Name one with --type COLUMN=id; a query can make one of other columns."
@@ -271,15 +297,16 @@ def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
 
     spec = agreement.fields.get(ColumnKind.SEX)
     columns = [one.name for one in seen.columns if one.is_.kind is ColumnKind.SEX]
-    if not (columns and isinstance(spec, CategoryField) and spec.other == "bin"):
+    if not (columns and isinstance(spec, CategoryField) and spec.other in ("bin", "missing")):
         return ""
     cells = {cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled}
     known = {*fold_list(spec.values), *fold_list(spec.missing_values)}
     initials = spec.derive == "initial"
     if all(cell in known or (initials and (cell or "")[:1] in known) for cell in fold_list([*cells])):
         return ""
+    as_ = "missing" if spec.other == "missing" else "one other value"
     return (
-        f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
+        f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as {as_}, "
         f"even where they mean one of these. Agree with your partner on what both write, {where}, or change "
         "your cells."
     )

@@ -48,6 +48,7 @@ _LONG_FILTER = 'encoder = { kind = "bloom", bits = 128, hashes = 1, grams = 3 }'
 _LETTERS = 'clean = ["accents", "letters only"]'
 _HASH = 'encoder = "hash"'
 _TEXT = 'type = "text"'
+_UNREAD = 'other = "missing"'
 PHONE_DIGITS = 8
 """Without the code of the country, and the zero that stands in its place."""
 LIST_OF_SURNAMES = "us-surnames-1990"
@@ -135,10 +136,10 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
 
 def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
     first, last = answers.range_of(one)
-    yield Block(one.name, ('type = "date"', f"min = {first}", f"max = {last}"))
-    years = (f"min = {int(first[:4])}", f"max = {int(last[:4])}", "step = 1")
+    yield Block(one.name, ('type = "date"', f"min = {first}", f"max = {last}", _UNREAD))
+    years = (f"min = {int(first[:4])}", f"max = {int(last[:4])}", "step = 1", _UNREAD)
     yield Block("birth_year", ('type = "number"', 'from = "birth"', 'derive = "year"', *years))
-    days = ("min = 1", "max = 31", "step = 1")
+    days = ("min = 1", "max = 31", "step = 1", _UNREAD)
     yield Block("birth_day", ('type = "number"', 'from = "birth"', 'derive = "day"', *days))
 
 
@@ -163,16 +164,17 @@ def _listed(one: Confirmed, answers: Answers) -> Block:
     if not values:
         note = "Any values, compared by a hash; values = [...] would list the agreed ones."
         return Block(one.name, (_TEXT, _WORDS, _HASH), note)
-    lines = (f"values = {quote(values)}", 'other = "bin"')
+    listed = f"values = {quote(values)}"
     if one.kind is ColumnKind.SEX:
-        note = f"Both sides write {', '.join(values)}, or words that begin so; all else counts as one."
-        return Block(one.name, ('type = "category"', 'derive = "initial"', *lines), note)
-    return Block(one.name, ('type = "category"', *lines), "All values that are not listed count as one.")
+        note = f"Both sides write {', '.join(values)}, or words that begin so; all else counts as missing."
+        return Block(one.name, ('type = "category"', 'derive = "initial"', listed, _UNREAD), note)
+    note = "All values that are not listed count as one."
+    return Block(one.name, ('type = "category"', listed, 'other = "bin"'), note)
 
 
 def _ranged(one: Confirmed, answers: Answers) -> Block:
     low, high = answers.range_of(one)
-    limits = (f"min = {low}", f"max = {high}")
+    limits = (f"min = {low}", f"max = {high}", _UNREAD)
     match one.kind:
         case ColumnKind.DATE:
             return Block(one.name, ('type = "date"', *limits))

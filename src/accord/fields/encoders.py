@@ -48,6 +48,8 @@ class Encoded:
     column: Column
     bad: dict[str, Mask] = field(default_factory=dict)
     left_out: dict[str, Mask] = field(default_factory=dict)
+    unread: dict[str, Mask] = field(default_factory=dict)
+    """By problem, the rows whose cells are taken for empty (`other = "missing"`)."""
 
 
 @dataclass
@@ -101,7 +103,7 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
     if isinstance(spec.encoder, Letters):
-        encoded = _spelt(spec, spec.encoder, starts, octets, missing, bad, whose)
+        encoded, missing = _spelt(spec, spec.encoder, starts, octets, missing, bad, whose)
         return _missing_policy(spec, encoded, missing, whose)
     words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
     k0, k1 = key(salt, spec.hash_key or name)
@@ -111,7 +113,10 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
     else:
         hash_texts(k0, k1, starts, octets, words)
         words[missing] = 0
-    return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing, whose)
+    encoded = Encoded(Bits(words, spec.bits, ~missing), bad)
+    if spec.other == "missing":
+        missing = _forgo(encoded, missing, {})
+    return _missing_policy(spec, encoded, missing, whose)
 
 
 def _spelt(
@@ -122,7 +127,8 @@ def _spelt(
     missing: Mask,
     bad: dict[str, Mask],
     whose: str,
-) -> Encoded:
+) -> tuple[Encoded, Mask]:
+    """The letters, and what is missing."""
     words, long, foreign = spell(starts, octets, of.alphabet, of.length)
     encoded = Encoded(Bits(words, spec.bits, ~missing), bad)
     others = {
@@ -131,9 +137,23 @@ def _spelt(
     }
     if spec.other == "error":
         encoded.bad.update({f"is {problem}{whose}": rows for problem, rows in others.items()})
-    else:
+    elif spec.other == "skip":
         encoded.left_out.update(others)
-    return encoded
+    else:
+        missing = _forgo(encoded, missing, others)
+    return encoded, missing
+
+
+def _forgo(encoded: Encoded, missing: Mask, others: Mapping[str, Mask]) -> Mask:
+    """What is bad, and these others, are empty cells from here on; what is missing then."""
+    encoded.unread = encoded.bad | {f"is {problem}": rows for problem, rows in others.items()}
+    encoded.bad = {}
+    for rows in encoded.unread.values():
+        missing = missing | rows
+    column = encoded.column
+    (column.words if isinstance(column, Bits) else column.values)[missing] = 0
+    column.present[missing] = False
+    return missing
 
 
 def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -197,6 +217,8 @@ def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judg
         encoded.bad[f"is {_outside(spec)}{whose}"] = judged.other
     elif spec.other == "skip":
         encoded.left_out[_outside(spec)] = judged.other
+    elif spec.other == "missing":
+        judged.missing = _forgo(encoded, judged.missing, {_outside(spec): judged.other})
     return _missing_policy(spec, encoded, judged.missing, whose)
 
 

@@ -72,6 +72,8 @@ class Tally:
 
     left_out: dict[tuple[str, str], int] = field(default_factory=dict)
     """Rows that were left out, by field and reason; a row may have several."""
+    unread: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Cells that count as empty because they cannot be read, by field and reason."""
     people: int | None = None
     """How many there are, where a column says whose record a row is."""
     most_of_one: int = 0
@@ -84,6 +86,10 @@ class Tally:
     def leave_out(self, name: str, reason: str, count: int) -> None:
         if count:
             self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
+
+    def forgo(self, name: str, reason: str, count: int) -> None:
+        if count:
+            self.unread[name, reason] = self.unread.get((name, reason), 0) + count
 
     def count_listed(self, name: str, count: int) -> None:
         self.listed[name] = self.listed.get(name, 0) + count
@@ -228,6 +234,8 @@ def _encode_batch(
         place = " + ".join(sources[column].column for column in spec.columns(name))
         for problem, rows in encoded.bad.items():
             noted[place, problem] = noted[place, problem] | rows if (place, problem) in noted else rows
+        for reason, rows in encoded.unread.items():
+            tally.forgo(name, reason, int(rows.sum()))
         for reason, rows in encoded.left_out.items():
             left_out |= rows
             tally.leave_out(name, reason, int(rows.sum()))

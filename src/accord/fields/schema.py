@@ -132,17 +132,17 @@ class TextField(_Field):
     hash_key: Name | None = None
     """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
 
-    other: Literal["error", "skip"] = "error"
-    """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, or a
-    record to leave out."""
+    other: Literal["error", "skip", "missing"] = "error"
+    """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, a record
+    to leave out, or, as for every text, a value that is missing."""
 
     @model_validator(mode="after")
     def _fits(self) -> TextField:
         if isinstance(self.encoder, Letters):
             if self.hash_key is not None:
                 raise ValueError("hash_key is for texts that are hashed; letters are not: leave it out")
-        elif self.other != "error":
-            raise ValueError('other is for texts with kind = "letters"; every text has a hash: leave it out')
+        elif self.other == "skip":
+            raise ValueError('"skip" is for texts with kind = "letters"; every text has a hash: leave it out')
         return self
 
     @property
@@ -157,7 +157,7 @@ class TextField(_Field):
 
 
 class _Ranged(_Field):
-    other: Literal["error", "skip"] = "error"
+    other: Literal["error", "skip", "missing"] = "error"
     """What a value outside the range means: a fault, or a record to leave out."""
 
 
@@ -227,8 +227,9 @@ class CategoryField(_Field):
     type: Literal["category"]
     values: tuple[str, ...] = Field(min_length=1, max_length=1_000_000)
     """The public list."""
-    other: Literal["error", "bin", "skip"] = "error"
-    """What a value outside the list means: a fault; one more value, 'other'; a record to leave out."""
+    other: Literal["error", "bin", "skip", "missing"] = "error"
+    """What a value outside the list means: a fault; one more value, 'other'; a record to leave out; a value
+    that is missing."""
 
     @model_validator(mode="after")
     def _fits(self) -> CategoryField:
