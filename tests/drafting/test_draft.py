@@ -49,12 +49,16 @@ def test_every_month_is_a_series_where_epsilon_is_spent() -> None:
     assert draft("text category:brand price", (300, 400), monthly=True).agreement.series is None
 
 
-@pytest.mark.parametrize(("overlap", "most"), [(None, None), (0.3, "60%"), (0.02, "10%"), (0.7, None)])
-def test_twice_what_is_expected_may_be_shown(overlap: float | None, most: str | None) -> None:
+@pytest.mark.parametrize(
+    ("overlap", "most"), [(None, None), (0.3, ("60%", "45%")), (0.02, (12, 12)), (0.7, None)]
+)
+def test_twice_what_is_expected_may_be_shown(
+    overlap: float | None, most: tuple[object, object] | None
+) -> None:
     found = draft("text category:brand price", (300, 400), overlap=overlap).agreement
     assert (found.most_matches is None) == (most is None)
-    if found.most_matches is not None:
-        assert found.model_dump(mode="json")["most_matches"] == {"A": most, "B": most}
+    if most is not None:
+        assert found.model_dump(mode="json")["most_matches"] == dict(zip("AB", most, strict=True))
 
 
 @pytest.mark.parametrize("bad", [{"overlap": 0.0}, {"overlap": 1.1}, {"max_time": 0.0}, {"max_time": -1.0}])
@@ -188,7 +192,7 @@ def test_the_head_says_what_the_draft_follows_from() -> None:
 THINGS = [kind.value for kind in ColumnKind if kind not in LOCAL]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.sampled_from([kind for kind in THINGS if kind not in ("given", "surname", "name", "birth")]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from accord.agreement.file import parse_agreement
-from accord.drafting.how import fit_template, settle_draft
+from accord.datasets.starter import starter_text
+from accord.drafting.how import fit_template, settle_draft, write_expected
 from accord.planning.plan import PlanQuestion, agreed_network, make_plan
 from tests.drafting.test_draft import draft
 
@@ -37,7 +38,16 @@ def test_a_draft_is_what_a_plan_chooses(mix: str, size: int) -> None:
 
 
 def test_who_has_more_time_spends_no_epsilon() -> None:
-    agreed = parse_agreement(fit_template("people", "00000000", (20_000, 20_000)), "people")
+    agreed = parse_agreement(fit_template("products", "00000000", (30_000, 30_000)), "products")
     assert agreed.passes
-    assert not settle_draft(agreed, None, 24 * 3600.0).passes
-    assert settle_draft(agreed, None, 1800.0).passes
+    assert not settle_draft(agreed, None, 24 * 3600.0)[0].passes
+    assert settle_draft(agreed, None, 600.0)[0].passes
+
+
+def test_a_time_that_nothing_meets_is_told_and_costs_no_epsilon() -> None:
+    starter = starter_text("products", "00000000")
+    small = parse_agreement(starter.replace("[fields.", write_expected((2000, 2000)) + "[fields.", 1))
+    assert settle_draft(small, None, 30.0)[1] is False
+    settled, too_slow = settle_draft(small, None, 0.5)
+    assert too_slow
+    assert not settled.passes, "as if no time had been said"

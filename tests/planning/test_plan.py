@@ -142,15 +142,15 @@ class Telepathy(AllPairs):
 def test_a_new_protocol_is_planned_by_a_row_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy knows no protocol by name: who joins is priced, chosen and told like the others."""
     agreed = starter("people")
-    assert make_plan(agreed, question(1_000_000, 1_000_000)).choice.protocol == "laplace"
+    assert make_plan(agreed, question(50_000, 50_000)).choice.protocol == "laplace"
     monkeypatch.setattr(variants, "PROTOCOLS", {**PROTOCOLS, "telepathy": Telepathy})
     # Files are read by a schema that lists the protocols that there are.
     parse = parse_agreement
     monkeypatch.setattr(
         variants, "parse_agreement", lambda text, name: None if "telepathy" in text else parse(text, name)
     )
-    found = make_plan(agreed, question(1_000_000, 1_000_000))
+    found = make_plan(agreed, question(50_000, 50_000))
     assert found.choice.protocol == "telepathy"
-    assert found.choice.comparisons.expected == 1_000_000
+    assert found.choice.comparisons.expected == 50_000
     assert "telepathy (ε = 0) is the quickest with ε = 0" in found.why
     assert found.warnings[0].code == "no-epsilon-needed"

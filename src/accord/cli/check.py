@@ -168,8 +168,18 @@ def _judge(
         file = check_file(agreement, data, side, known.layout, known.named)
         facts |= file.facts
         facts |= {"shown": file.show(agreement, show)} if show else {}
+        facts["advice"] += [tell_counting(file.layout.id)] if file.tally.counts_rows else []
     facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
     return facts, file
+
+
+def tell_counting(column: str) -> str:
+    """A word to the owner whose ids follow the order of a file."""
+    return (
+        f"The ids in '{column}' go up by one from row to row, and the partner sees those of matches. If they "
+        "number the rows of a sorted file, they tell of other rows, too: leave the column out, and have "
+        "random ones made with --make-ids."
+    )
 
 
 def _unchecked(agreement: Agreement, person: str | None) -> str:
@@ -284,7 +294,7 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
         f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
     ]
     lines += [
-        f"Unread     {_rows(one['rows'])}: '{one['field']}' {one['reason']}, and counts as empty"
+        f"Unread     {_rows(one['rows'])}: '{one['column']}' {one['reason']}, and counts as empty"
         for one in read["unread"]
     ]
     if read["in_no_bin"]:

@@ -194,8 +194,8 @@ class FileCheck:
     @property
     def facts(self) -> dict[str, Any]:
         reasons, unread = (
-            [{"field": name, "reason": reason, "rows": rows} for (name, reason), rows in found.items()]
-            for found in (self.tally.left_out, self.tally.unread)
+            [{kind: name, "reason": reason, "rows": rows} for (name, reason), rows in found.items()]
+            for kind, found in (("field", self.tally.left_out), ("column", self.tally.unread))
         )
         people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -172,3 +173,21 @@ def write_template(
         text = fit_template(kind.value, salt, records)
     write_file(out, text.encode(), replace=force)
     say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)
+    if records is not None:
+        _tell_cost(text)
+
+
+def _tell_cost(text: str) -> None:
+    """What a run of it comes to, and an account that allows one."""
+    from accord.agreement.file import parse_agreement
+    from accord.exact import text as written
+    from accord.forecast.expected import look_ahead
+    from accord.side import Side
+
+    agreed = parse_agreement(text)
+    if outlook := look_ahead(agreed, None, None):
+        say(f"Expected: {outlook.describe()}.", err=True)
+    told = agreed.leakage(Side.A)
+    epsilon, delta = (written(one or Fraction(0)) for one in (told.epsilon, told.delta))
+    limit = f"--epsilon {epsilon} --delta {delta}"
+    say(f"An account that allows one run: `accord ledger budget NAME {limit}`.", err=True)

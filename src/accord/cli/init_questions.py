@@ -167,9 +167,14 @@ def _ask_records(seen: Seen, told: Told) -> Told:
 
 
 def _ask_often(seen: Seen, told: Told) -> Told:
+    from accord.cli.init_table import NO_SERIES
+    from accord.drafting.confirming import find_id
+
     def take(answer: str) -> Told:
         if answer not in ("once", "monthly"):
             raise UsageError(problem="once, or monthly.")
+        if answer == "monthly" and find_id(seen.columns) is None:
+            raise UsageError(problem=NO_SERIES)
         return replace(told, monthly=answer == "monthly")
 
     return _settle(seen, "Is this done once, or monthly with tables that grow", "once", take)
@@ -192,9 +197,15 @@ def _share(typed: str) -> float:
         raise UsageError(problem="A share, such as 30% or 0.3.") from None
 
 
+def _minutes(typed: str) -> float:
+    if not (typed.isdecimal() and int(typed) > 0):
+        raise UsageError(problem="A whole number of minutes, such as 30.")
+    return 60.0 * int(typed)
+
+
 def _ask_time(seen: Seen, told: Told) -> Told:
     def take(answer: str) -> Told:
-        return replace(told, max_time=_number(answer) * 60.0 if answer else None)
+        return replace(told, max_time=_minutes(answer) if answer else None)
 
     question = "How many minutes may a run take? Enter for what is usual: ten with ε = 0, else up to a day"
     return _settle(seen, question, "", take)

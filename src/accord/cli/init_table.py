@@ -46,13 +46,13 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     _require_answers(seen, told)
     answers = answers_of(seen, told)
     _require_id(seen, told)
+    if told.monthly and not find_id(seen.columns):
+        raise UsageError(problem=NO_SERIES)
     if answers.about_people:
         say("Learning weights from made-up people: this takes a few seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
-    if draft.agreement.series is not None and not find_id(seen.columns):
-        raise UsageError(problem=_NO_SERIES)
     check = _try(draft.agreement, seen, told)
-    _tell_unread(check)
+    _tell_owner(check)
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
@@ -86,7 +86,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     elif _unmapped(agreed, seen):
         _tell_left_out(seen)
     check = _try(agreed, seen, told, fixed=True)
-    _tell_unread(check)
+    _tell_owner(check)
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
@@ -176,7 +176,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     layout.require_known(agreement.names, agreement.lists)
     try:
         found = check_file(agreement, told.table, None, layout, _WRITTEN)
-        many = _find_unread(found)
+        many = _find_unread(agreement, found)
         # More than slips: told row by row, as if they were faults.
         return check_file(_strict(agreement, many), told.table, None, layout, _WRITTEN) if many else found
     except FaultyError as error:
@@ -184,11 +184,18 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
         raise
 
 
-def _find_unread(found: FileCheck) -> set[str]:
-    """The fields of which more than a few cells cannot be read. Sexes that others write in another way are
-    told of apart."""
-    most = _FEW_UNREAD * found.records
-    return {name for (name, _), rows in found.tally.unread.items() if rows > most and name != "sex"}
+def _find_unread(agreement: Agreement, found: FileCheck) -> set[str]:
+    """The fields of which more than a few cells cannot be read; of a list of values that is told apart."""
+    from accord.fields.schema import CategoryField
+
+    most, layout = _FEW_UNREAD * found.records, found.layout
+    many = {column for (column, _), rows in found.tally.unread.items() if rows > most}
+    return {
+        name
+        for name, spec in agreement.fields.items()
+        if not isinstance(spec, CategoryField)
+        and many & {layout.source(c).column for c in spec.columns(name)}
+    }
 
 
 def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
@@ -197,11 +204,14 @@ def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
     return agreement.model_copy(update={"fields": {**agreement.fields, **specs}})
 
 
-def _tell_unread(found: FileCheck) -> None:
-    """What counts as empty, once a column: fields that are made of it say the same."""
-    for (name, reason), rows in found.tally.unread.items():
-        if name in found.layout.columns or not name.startswith("birth_"):
-            say(f"{counted(rows, 'cell')} of {name} {reason}: counted as empty.", err=True)
+def _tell_owner(found: FileCheck) -> None:
+    """What counts as empty; and that ids may number rows."""
+    from accord.cli.check import tell_counting
+
+    for (column, reason), rows in found.tally.unread.items():
+        say(f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty.", err=True)
+    if found.tally.counts_rows:
+        say(tell_counting(found.layout.id), err=True)
 
 
 def _tell_agreeing(error: FaultyError, where: Mapping[str, str]) -> str:
@@ -239,7 +249,7 @@ _NO_ID = Fault(
     "No column names the records.",
     "Name one with --type COLUMN=id; --make-ids makes random ids, and keeps them next to the file.",
 )
-_NO_SERIES = (
+NO_SERIES = (
     "Every month records are known again by their ids, and no column names them: name one with --type "
     "COLUMN=id, or leave out --monthly."
 )
@@ -317,6 +327,7 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
     from accord.drafting.confirming import fields_by_column
     from accord.drafting.how import DELTA, EPSILON
     from accord.forecast.expected import look_ahead
+    from accord.planning.variants import tell_blocking
 
     agreed = draft.agreement
     if draft.rule.learnt:
@@ -333,16 +344,19 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
         say(f"Worth knowing: {note}", err=True)
     way, limit = "all pairs, ε = 0", "--epsilon 0 --delta 0"
     if agreed.passes:
-        passes = ", ".join(one.name or "" for one in agreed.passes)
-        way = f"{passes}; ε = {EPSILON}, δ = {DELTA} on both sides"
+        way = f"{tell_blocking(agreed)}; ε = {EPSILON}, δ = {DELTA} on both sides"
         limit = f"--epsilon {EPSILON} --delta {DELTA}"
+    if draft.too_slow:
+        say("No way to compare them is that quick: the draft is as if no time had been said.", err=True)
     say(f"Records are compared by: {way}.", err=True)
     if outlook := look_ahead(agreed, None, None):
         say(f"Expected: {outlook.describe()}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     _tell_layout(told, beside)
     names = shlex.quote(str(out)), shlex.quote(told.typed)
-    say(f"Next: `accord check {names[0]} {names[1]}`, and other ways: `accord plan {names[0]}`.", err=True)
+    limited = "" if told.max_time is None or draft.too_slow else f" --max-time {told.max_time:g}"
+    plan = f"`accord plan {names[0]}{limited}`"
+    say(f"Next: `accord check {names[0]} {names[1]}`, and other ways: {plan}.", err=True)
     often = "for all months together, linked with --series" if agreed.series else "for one run"
     if told.monthly and not agreed.series:
         often = "for every month"

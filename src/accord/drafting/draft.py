@@ -60,8 +60,8 @@ _MOST = """\
 # The most of its records that each side shows, as a number or a share of its table: a run that would show
 # more ends before it does, even if the partner lies about what matches. Here twice what was expected.
 [most_matches]
-A = "{most}%"
-B = "{most}%"
+A = {0}
+B = {1}
 """
 _SERIES = """\
 # Every month goes on from the one before: a record is released once, and paid for once. Sizes of the first
@@ -85,24 +85,27 @@ class Draft:
     rule: Drafted
     unused: tuple[str, ...]
     """Fields that a rule for this mix does not compare."""
+    too_slow: bool = False
+    """Whether nothing is done in the time that was said, and it is drafted as if none had been."""
 
 
 def make_draft(answers: Answers, salt: str) -> Draft:
     """The draft for these answers."""
     rule = draft_rule(answers)
-    how, keys, series = write_all_pairs(), list[str](), False
+    how, keys, series, too_slow = write_all_pairs(), list[str](), False, False
     if passes := draft_passes(answers):
         written = write_passes("\n".join(one.text for one in passes))
         # Settled under a salt that is always the same: no draft follows from its salt.
         draft = _parse(_text(answers, rule, written, keys_of(passes), "00000000"))
-        settled = settle_draft(draft, answers.overlap, answers.max_time)
+        settled, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
         how, keys = write_how(settled), [*settled.blocking_fields]
         series = answers.monthly and settled.protocol.in_series
     text = _text(answers, rule, how, keys, salt)
     if series:
         text += "\n" + _SERIES.format(*answers.records)
     used = {one.name for one in compared(answers)}
-    return Draft(text, _parse(text), rule, tuple(one.name for one in answers.fields if one.name not in used))
+    unused = tuple(one.name for one in answers.fields if one.name not in used)
+    return Draft(text, _parse(text), rule, unused, too_slow)
 
 
 def require_sound(answers: Answers) -> None:
@@ -128,8 +131,15 @@ def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: 
         f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n",
     ]
     if answers.overlap is not None and answers.overlap < 0.5:
-        parts.append(_MOST.format(most=ceil(20 * answers.overlap) * 10))
+        parts.append(_MOST.format(*_most_shown(answers, answers.overlap)))
     return "\n".join(parts)
+
+
+def _most_shown(answers: Answers, overlap: float) -> list[str]:
+    """Twice what is expected of the smaller table, as a share of each; of a far larger one as a number."""
+    most = 2 * overlap * min(answers.records)
+    shares = [most / size for size in answers.records]
+    return [f'"{ceil(100 * share)}%"' if share >= 0.1 else str(ceil(most)) for share in shares]
 
 
 def _tell_rule(rule: Drafted) -> str:

@@ -8,6 +8,7 @@ finds nothing better. All of it follows from public numbers.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import tomli_w
@@ -52,12 +53,18 @@ _HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | 
 """Of a template, from its blocking to its protocol."""
 
 
-def settle_draft(agreement: Agreement, overlap: float | None, max_time: float | None) -> Agreement:
-    """The agreement as the policy has it, for the sizes that it expects."""
+def settle_draft(
+    agreement: Agreement, overlap: float | None, max_time: float | None
+) -> tuple[Agreement, bool]:
+    """The agreement as the policy has it, for the sizes that it expects; and whether no way is done in the
+    time that was said, so that it is as if none had been."""
     assert agreement.expected is not None
     sizes = agreement.expected.A, agreement.expected.B
     asked = PlanQuestion(sizes, agreed_network(agreement), overlap, Wanted(max_time=max_time))
-    return settle(agreement, asked)
+    settled, missed = settle(agreement, asked)
+    if max_time is None or not missed:
+        return settled, False
+    return settle(agreement, replace(asked, wish=Wanted()))[0], True
 
 
 def write_passes(passes: str) -> str:
@@ -101,7 +108,7 @@ def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
     """A starter, with bins and protocol for these sizes."""
     plain = starter_text(kind, salt).replace("[fields.", write_expected(sizes) + "\n[fields.", 1)
     # The comment of the fields stands before them.
-    settled = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
+    settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
     return _HOW.sub(lambda _: write_how(settled) + "\n", plain, count=1)
 
 

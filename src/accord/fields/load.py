@@ -59,6 +59,8 @@ _STORE = "store text, numbers or dates, or leave the column out"
 _NOBODY = "is empty or not text; every record needs its person"
 
 
+_ANY = -1
+_FEW_ROWS = 2
 _NO_MEMORY = "Does it hold what you expect? Take fewer rows, shorter cells or a larger machine."
 
 
@@ -73,13 +75,15 @@ class Tally:
     left_out: dict[tuple[str, str], int] = field(default_factory=dict)
     """Rows that were left out, by field and reason; a row may have several."""
     unread: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Cells that count as empty because they cannot be read, by field and reason."""
+    """Cells that count as empty because they cannot be read, by column and reason."""
     people: int | None = None
     """How many there are, where a column says whose record a row is."""
     most_of_one: int = 0
     """The most records of one person."""
     new_ids: int = 0
     """Rows for which an id was made."""
+    counts_rows: bool = False
+    """Whether the ids of a file are 1, 2, … in its order, or go on so from another number."""
     listed: dict[str, int] = field(default_factory=dict)
     """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
 
@@ -87,9 +91,9 @@ class Tally:
         if count:
             self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
 
-    def forgo(self, name: str, reason: str, count: int) -> None:
+    def forgo(self, column: str, reason: str, count: int) -> None:
         if count:
-            self.unread[name, reason] = self.unread.get((name, reason), 0) + count
+            self.unread[column, reason] = self.unread.get((column, reason), 0) + count
 
     def count_listed(self, name: str, count: int) -> None:
         self.listed[name] = self.listed.get(name, 0) + count
@@ -170,12 +174,13 @@ def _load(
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
-    numbered = True
+    numbered, last = True, _ANY if table.has_order and not layout.make_ids else None
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         _judge_kinds(batch, unread, faults)
         some = to_text(batch.column(named))
         ids.add(some)
+        last = _go_on(last, some)
         numbered &= is_whole(batch.schema.field(named))
         cells = _cells(batch, fields, layout, parsed, classes)
         people += [_as_person(batch.column(name)) for name in person]
@@ -202,9 +207,24 @@ def _load(
     if not read and table.is_file:
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     tally.new_ids = made.new if made is not None else 0
+    tally.counts_rows = last is not None and read > _FEW_ROWS
     in_order = how.by_id or not table.has_order
     found_all = gathering.whole(in_order, how.keep_people and bool(person))
     return replace(found_all, numbered=numbered and bool(read))
+
+
+def _go_on(last: int | None, ids: pa.Array) -> int | None:
+    """The last of ids that go on from `last`, one by one; None where they do not, or did not before."""
+    if last is None or not len(ids):
+        return last
+    if ids.null_count:
+        return None
+    try:
+        numbers = np.asarray(ids.cast(pa.int64()))
+    except pa.ArrowInvalid:
+        return None
+    first = last + 1 if last != _ANY else int(numbers[0])
+    return int(numbers[-1]) if np.array_equal(numbers, first + np.arange(len(numbers))) else None
 
 
 def _encode_batch(
@@ -220,6 +240,7 @@ def _encode_batch(
     columns: dict[str, Column] = {}
     made_texts: dict[str, pa.Array] = {}
     noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    unread: dict[tuple[str, str], NDArray[np.bool_]] = {}
     left_out = np.zeros(batch.num_rows, np.bool_)
     sources = {name: layout.source(name) for name in agreed_columns(fields)}
     for name, spec in fields.items():
@@ -232,15 +253,16 @@ def _encode_batch(
             made_texts[name] = made.shown()
         # A cell that no format reads is one fault, however many fields are made of it.
         place = " + ".join(sources[column].column for column in spec.columns(name))
-        for problem, rows in encoded.bad.items():
-            noted[place, problem] = noted[place, problem] | rows if (place, problem) in noted else rows
-        for reason, rows in encoded.unread.items():
-            tally.forgo(name, reason, int(rows.sum()))
+        for found, cells_of in ((noted, encoded.bad), (unread, encoded.unread)):
+            for problem, rows in cells_of.items():
+                found[place, problem] = found[place, problem] | rows if (place, problem) in found else rows
         for reason, rows in encoded.left_out.items():
             left_out |= rows
             tally.leave_out(name, reason, int(rows.sum()))
     for (place, problem), rows in noted.items():
         faults.note(rows, place, problem)
+    for (place, problem), rows in unread.items():
+        tally.forgo(place, problem, int(rows.sum()))
     faults.note(np.asarray(pc.is_null(ids)), layout.id, _NOT_MADE if layout.make_ids else _NO_ID)
     shown = pa.table(
         {

@@ -70,7 +70,7 @@ _RESTORE = (
     "only if that does not matter, move it away."
 )
 _OTHER = (
-    "Is it of another table, or has a cell of every row changed? Restore the one or the other; if all rows "
+    "Is it of another table, or has a cell of most rows changed? Restore the one or the other; if all rows "
     "are new, move it away, and new ids are made."
 )
 _GONE = "Put it back; or move the file away, and new ids are made, which no partner has seen before."
@@ -189,8 +189,11 @@ def _find(table: Path, layout: Layout, entropy: Entropy | None) -> RowIds:
     digests = _digest(table, layout, known)
     lines = _match(known.digests, digests)
     new = lines < 0
-    if len(known.ids) and len(new) and new.all():
-        reason = f"none of its {counted(len(known.ids), 'id')} is of a row of {table}"
+    had, has = known.count_rows(), known.count_rows(lines[~new])
+    if len(new) and 2 * has < had:
+        ids_ = counted(had, "id")
+        found = f"only {has:,} of its {ids_} are" if has else f"none of its {ids_} is"
+        reason = f"{found} of a row of {table}"
         raise UnreadableError(path=path, reason=reason, mend=_OTHER)
     ids = known.ids.take(pa.array(lines, mask=new))
     if entropy is None:
@@ -295,6 +298,11 @@ class _IdsFile:
     @property
     def digests(self) -> pa.Array:
         return self.lines["digest"].combine_chunks()
+
+    def count_rows(self, lines: NDArray[np.int64] | None = None) -> int:
+        """How many, of these lines or of all, had a row when the table was last read."""
+        rows = self.lines["row"] if lines is None else self.lines["row"].take(pa.array(lines))
+        return len(rows) - int(rows.null_count)
 
     def is_like(self, other: _IdsFile) -> bool:
         return bool(self.salt == other.salt and self.lines.equals(other.lines))

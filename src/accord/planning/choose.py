@@ -127,7 +127,7 @@ def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]
     good = [option for option in options if not missed[id(option)]]
     soon = [one for one in good if one.largest_epsilon == 0 and (wish.max_time or one.usual <= SOON)]
     if good:
-        return min(soon or good, key=lambda one: (*cost(one), not one.agreed)), []
+        return min(soon or good, key=lambda one: (*cost(one), not one.agreed, -(one.recall or 0.0))), []
     nearest = min(options, key=lambda one: (_distance(missed[id(one)]), cost(one)))
     return nearest, missed[id(nearest)]
 
@@ -167,16 +167,17 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
 def _help(choice: Option, missed: list[Miss]) -> str:
     """What would make a way that meets the wishes."""
     ways = []
-    if any(miss.name in ("max-time", "max-bytes") for miss in missed):
-        ways.append(
-            "passes over keys that few records share" if choice.all_pairs else "keys with more values"
-        )
-        ways.append("a larger ε")
+    names = {miss.name for miss in missed}
+    if names & {"max-time", "max-bytes"} and choice.all_pairs:
+        ways.append("passes over keys that few records share, as `accord init --records` drafts them")
+    elif names & {"max-time", "max-bytes"}:
+        ways += ["keys with more values", "a larger ε"]
+    if "max-time" in names:
         slow = choice.work.network + choice.work.waiting > choice.work.processor
         ways.append("a faster line" if slow else "workers")
-    if any(miss.name == "recall" for miss in missed):
+    if "recall" in names:
         ways.append("a further pass, over another key")
-    if any(miss.name == "max-epsilon" for miss in missed):
+    if "max-epsilon" in names:
         ways.append("a larger ε, or all pairs with more time")
     return f"What would help: {', '.join(ways)}."
 
@@ -233,7 +234,7 @@ def warn(options: Sequence[Option], choice: Option, sizes: tuple[int, int]) -> I
 
 def _epsilon(agreed: Option, choice: Option) -> Iterator[Warning]:
     """Whether nothing need be told at all."""
-    if choice.largest_epsilon != 0 or not agreed.largest_epsilon:
+    if choice.largest_epsilon != 0 or not agreed.largest_epsilon or choice.usual > SOON:
         return
     times = agreed.comparisons.expected / max(choice.comparisons.expected, _SLACK)
     more = f", {times:,.1f} times as many," if times >= 1.05 and choice.all_pairs else ""

@@ -116,14 +116,17 @@ def make_plan(agreement: Agreement, question: PlanQuestion, own: Own | None = No
     return _Planner(agreement, question, own, whole=True).plan()
 
 
-def settle(agreement: Agreement, question: PlanQuestion) -> Agreement:
-    """What a plan from counts alone would choose, and would choose again: for drafts and templates."""
+def settle(agreement: Agreement, question: PlanQuestion) -> tuple[Agreement, tuple[str, ...]]:
+    """What a plan from counts alone would choose, and would choose again, with the wishes that it misses: for
+    drafts and templates."""
+    missed: tuple[str, ...] = ()
     for _ in range(_MOST_SETTLED):
         found = make_plan(agreement, question)
+        missed = found.missed
         if found.choice.agreed:
             break
         agreement = found.choice.agreement
-    return agreement
+    return agreement, missed
 
 
 def price_agreed(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
