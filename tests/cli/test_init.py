@@ -483,3 +483,14 @@ def test_ids_that_number_rows_are_told(tmp_path: Path) -> None:
     assert (
         "go up by one" not in accord(tmp_path, "check", "agreement.toml", "shop.csv", "--party", "A").stdout
     )
+
+
+@pytest.mark.slow
+def test_who_has_all_places_in_one_town_is_told_what_that_costs(tmp_path: Path) -> None:
+    rows = [f"p{i * i},shop {i},{52 + i % 97 / 1000:.3f},{13 + i % 89 / 1000:.3f}" for i in range(500)]
+    (tmp_path / "shop.csv").write_text("\n".join(["pid,title,lat,lon", *rows]))
+    wide = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "2800", "200000")
+    assert "For your eyes: with a partner's table like yours it takes " in wide.stderr
+    ranges = ("--field", "latitude.range=52..52.1", "--field", "longitude.range=13..13.1")
+    near = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "2800", "200000", *ranges, "--force")
+    assert "narrower ranges" not in near.stderr

@@ -56,6 +56,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
+    _tell_own_cost(draft.agreement, check)
     check.tell_ids()
     if others := _other_sexes(draft.agreement, seen, "--field sex.values=…"):
         say(others, err=True)
@@ -241,6 +242,8 @@ def _require_id(seen: Seen, told: Told) -> None:
 
 
 _FEW_UNREAD = 0.05
+_CROWDED = 2.0
+"""How many times as much as expected is worth a word."""
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
 _NAME_ID = "Name one with --type COLUMN=id; a query can make one of other columns."
@@ -320,6 +323,23 @@ def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
         f"even where they mean one of these. Agree with your partner on what both write, {where}, or change "
         "your cells."
     )
+
+
+def _tell_own_cost(agreed: Agreement, check: FileCheck) -> None:
+    """A word where one's own records crowd in few bins: nobody else is told, and the draft does not know."""
+    from accord.forecast.expected import look_ahead
+    from accord.side import Side
+
+    usual, own = look_ahead(agreed, None, None), look_ahead(agreed, Side.A, check.read)
+    if usual is None or own is None or not agreed.passes:
+        return
+    if own.plan.agreed.comparisons.expected > _CROWDED * usual.plan.agreed.comparisons.expected:
+        say(
+            f"For your eyes: with a partner's table like yours it takes {own.describe()}. Your records lie "
+            "in few of the bins: narrower ranges (--field NAME.range=MIN..MAX), or keys with more values, "
+            "help.",
+            err=True,
+        )
 
 
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
