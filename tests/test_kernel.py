@@ -131,7 +131,7 @@ LANED = textwrap.dedent(
 )
 
 
-def test_modules_is_being_compiled_with_the_lanes_that_are_asked_for(tmp_path: Path) -> None:
+def test_modules_are_compiled_with_the_lanes_that_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "laned.py").write_text(LANED)
     first, second = (run(tmp_path, call=SHARED) for _ in range(2))
     named = [line.split()[1] for line in first.splitlines() if line != "missing"]

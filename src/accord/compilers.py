@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from accord.program import own_environment
 
@@ -45,18 +46,19 @@ class Compilers:
             process.wait()
 
     def start(self, modules: Sequence[str], lanes: Collection[int] = ()) -> None:
-        """Compile these modules in one more process; nobody waits for it."""
+        """Compile these modules in one more process, if there can be one; nobody waits for it."""
         program = (
             "from accord.kernel import compile_modules, spare_blas; "
             f"spare_blas(); compile_modules({list(modules)!r}, {list(lanes)!r})"
         )
-        self._started.append(
-            subprocess.Popen(
-                [sys.executable, "-P", "-c", program],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=own_environment(),
-                process_group=0,
+        with suppress(OSError):
+            self._started.append(
+                subprocess.Popen(
+                    [sys.executable, "-P", "-c", program],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=own_environment(),
+                    process_group=0,
+                )
             )
-        )

@@ -136,7 +136,7 @@ def test_check_as_json(shop: Path) -> None:
     facts = json.loads(accord(shop, "check", "agreement.toml", "a.csv", "--json").stdout)
     assert len(facts["digest"]) == 64
     assert facts["complete"] is True
-    read = {"records": 400, "left_out": 0, "left_out_by": []}
+    read = {"records": 400, "left_out": 0, "left_out_by": [], "unread": []}
     assert facts["data"] == read | {"in_no_bin": 0, "in_no_bin_of": {"pass 1": 0}}
 
 

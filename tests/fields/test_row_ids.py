@@ -212,6 +212,19 @@ def test_a_file_of_another_table_is_left_alone(table: Path) -> None:
     assert ids_file(table).read_bytes() == before
 
 
+def test_a_table_that_shrank_or_grew_keeps_its_ids_and_one_that_changed_is_told(tmp_path: Path) -> None:
+    rows = [f"ann{i},19{i:02}" for i in range(10)]
+    table = write(tmp_path / "t.csv", rows)
+    first = make(table)
+    assert make(write(table, rows[:3])) == first[:3]
+    assert make(write(table, rows)) == first
+    assert make(write(table, [*rows, *(f"bob{i},1" for i in range(90))]))[:10] == first
+    changed = write(tmp_path / "u.csv", rows)
+    make(changed)
+    with pytest.raises(UnreadableError, match=r"only 2 of its 10 ids are of a row of .*u.csv"):
+        make(write(changed, [*rows[:2], *(row.upper() for row in rows[2:])]))
+
+
 def test_a_file_that_may_not_be_read_is_said(table: Path) -> None:
     ids_file(table).mkdir()
     with pytest.raises(UnreadableError, match="is a directory"):

@@ -62,3 +62,28 @@ def test_every_kind_of_field_can_be_made_up(kind: str) -> None:
     found = make_up_pairs(agreed)
     assert found is not None
     assert found[0].columns["z"].present.mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sex": {"type": "category", "values": ["F", "M"]}},
+        {"sex": {"type": "category", "values": ["1", "2"], "missing": "skip"}},
+        {"birth": {"type": "date", "min": "1960-01-01", "max": "1999-12-31"}},
+        {"birth": {"type": "date", "min": "1955-01-01", "max": "2029-12-31", "other": "skip"}},
+    ],
+)
+def test_what_is_agreed_leaves_no_row_out(change: dict[str, Any]) -> None:
+    """People who do not fit what is agreed have no value there; their pairs stay side by side."""
+    plain = starter("people").model_dump(mode="json")
+    for name, spec in change.items():
+        plain["fields"][name] = {"missing": "differs"} | spec
+    agreed = Agreement.model_validate(plain)
+    found = make_up_pairs(agreed)
+    assert found is not None
+    assert len(found[0]) == len(found[1]) == 2000
+    met = share_met(agreed.task, *found)
+    assert met is not None
+    assert met > 0.8
+    if "sex" in change:
+        assert min(side.columns["sex"].present.mean() for side in found) > 0.9

@@ -25,7 +25,7 @@ ACCOUNT = AccountSet("North", "5", "1/8", None)
 
 
 def charged(run: str, key: str | None = "key", **more: object) -> RunCharged:
-    return RunCharged(run, "north", "p", "agreement", "event", "2026-11-17", True, key, **more)  # type: ignore[arg-type]
+    return RunCharged(run, "event", "north", "p", "agreement", "2026-11-17", True, key, **more)  # type: ignore[arg-type]
 
 
 def known(database: Database) -> Register:
@@ -47,6 +47,27 @@ def test_who_writes_sees_what_others_wrote(tmp_path: Path) -> None:
     with one.writing() as state:
         state.add(PartnerRemoved("p0"))
     assert list(known(one).partners) == list(known(other).partners) == ["p1", "p2", "p3"]
+
+
+def test_a_read_that_was_cut_short_is_not_half_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database(tmp_path).writing() as state:
+        for run in ("r1", "r2"):
+            state.add(charged(run, series="months", look="ab" * 32))
+    database, take = Database(tmp_path), Register.take
+
+    def stop(register: Register, body: bytes) -> None:
+        take(register, body)
+        if len(register.runs) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Register, "take", stop)
+        with pytest.raises(KeyboardInterrupt):
+            known(database)
+    (series,) = known(database).series.values()
+    assert [run for run, _ in series.looks] == ["r1", "r2"]
 
 
 def test_what_was_undone_is_not_remembered(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.init_told import answers_of, said_of_fields
+from accord.cli.init_told import NO_SERIES, answers_of, said_of_fields
 from accord.cli.table import lay_out
 from accord.cli.terminal import say, width_of
 from accord.errors import FaultyError, UsageError
@@ -167,7 +167,6 @@ def _ask_records(seen: Seen, told: Told) -> Told:
 
 
 def _ask_often(seen: Seen, told: Told) -> Told:
-    from accord.cli.init_table import NO_SERIES
     from accord.drafting.confirming import find_id
 
     def take(answer: str) -> Told:

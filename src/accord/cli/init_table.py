@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.cli.check_layout import check_file, write_layout
-from accord.cli.init_told import Seen, Told, answers_of
+from accord.cli.init_told import NO_SERIES, Seen, Told, answers_of
 from accord.cli.places import layout_of, shown
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
@@ -252,10 +252,6 @@ _NO_ID = Fault(
     "No column names the records.",
     "Name one with --type COLUMN=id; --make-ids makes random ids, and keeps them next to the file.",
 )
-NO_SERIES = (
-    "Every month records are known again by their ids, and no column names them: name one with --type "
-    "COLUMN=id, or leave out --monthly."
-)
 _MENDS = (
     "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
     "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "
@@ -330,8 +326,10 @@ def _tell_own_cost(agreed: Agreement, check: FileCheck) -> None:
     from accord.forecast.expected import look_ahead
     from accord.side import Side
 
+    if not agreed.passes:
+        return
     usual, own = look_ahead(agreed, None, None), look_ahead(agreed, Side.A, check.read)
-    if usual is None or own is None or not agreed.passes:
+    if usual is None or own is None:
         return
     if own.plan.agreed.comparisons.expected > _CROWDED * usual.plan.agreed.comparisons.expected:
         say(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
+NO_SERIES = (
+    "Every month records are known again by their ids, and no column names them: name one with --type "
+    "COLUMN=id, or leave out --monthly."
+)
 _WORDS = ("values", "range", "within", "missing", "missing_values")
 
 

@@ -2,7 +2,7 @@
 
 A draft says which passes there may be; `settle` prices them for the expected sizes, with other bins, with all
 pairs and what else the rule allows, and takes what `accord plan` would take. So the first plan of a draft
-finds nothing better. All of it follows from public numbers.
+finds nothing better, as far as one change of it goes. All of it follows from public numbers.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _TOLD = {
 _LEFT_OUT = ("closure", "slab")
 """Options that are for those who look for them."""
 _PASSES = """\
-# Only records that meet in a bin of some pass are compared. The bins are public: hashes of what records hold,
-# as many as cost the least for the expected sizes.
+# Only records that meet in a bin are compared. The bins are public: listed values, hashes of what records
+# hold, or cells of a map, as many as cost the least for the expected sizes.
 """
 _EXPECTED = """\
 # How many records each side expects to have: for prices that both see.
@@ -106,8 +106,8 @@ def write_expected(sizes: tuple[int, int]) -> str:
 
 def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
     """A starter, with bins and protocol for these sizes."""
-    plain = starter_text(kind, salt).replace("[fields.", write_expected(sizes) + "\n[fields.", 1)
-    # The comment of the fields stands before them.
+    mark = "# The agreed fields."
+    plain = starter_text(kind, salt).replace(mark, f"{write_expected(sizes)}\n{mark}", 1)
     settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
     return _HOW.sub(lambda _: write_how(settled) + "\n", plain, count=1)
 

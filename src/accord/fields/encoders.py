@@ -114,7 +114,7 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
         hash_texts(k0, k1, starts, octets, words)
         words[missing] = 0
     encoded = Encoded(Bits(words, spec.bits, ~missing), bad)
-    if spec.other == "missing":
+    if _other(spec) == "missing":
         missing = _forgo(encoded, missing, {})
     return _missing_policy(spec, encoded, missing, whose)
 
@@ -135,13 +135,18 @@ def _spelt(
         f"longer than the agreed {of.length} letters": long,
         "spelt with a letter outside the agreed alphabet": foreign & ~long,
     }
-    if spec.other == "error":
+    if _other(spec) == "error":
         encoded.bad.update({f"is {problem}{whose}": rows for problem, rows in others.items()})
     elif spec.other == "skip":
         encoded.left_out.update(others)
     else:
         missing = _forgo(encoded, missing, others)
     return encoded, missing
+
+
+def _other(spec: TextField | NumberField | CategoryField | DateField) -> str:
+    """What becomes of a cell that cannot be read: where none may be missing, it is a fault of its own."""
+    return "error" if spec.other == "missing" and spec.missing == "error" else spec.other
 
 
 def _forgo(encoded: Encoded, missing: Mask, others: Mapping[str, Mask]) -> Mask:
@@ -213,11 +218,11 @@ def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judg
     """Turn what is missing or outside into faults or omissions, as the field says."""
     encoded = Encoded(Integers(judged.values, ~judged.missing), judged.bad)
     judged.values[judged.missing] = 0
-    if spec.other == "error":
+    if _other(spec) == "error":
         encoded.bad[f"is {_outside(spec)}{whose}"] = judged.other
     elif spec.other == "skip":
         encoded.left_out[_outside(spec)] = judged.other
-    elif spec.other == "missing":
+    elif _other(spec) == "missing":
         judged.missing = _forgo(encoded, judged.missing, {_outside(spec): judged.other})
     return _missing_policy(spec, encoded, judged.missing, whose)
 

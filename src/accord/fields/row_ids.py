@@ -190,7 +190,7 @@ def _find(table: Path, layout: Layout, entropy: Entropy | None) -> RowIds:
     lines = _match(known.digests, digests)
     new = lines < 0
     had, has = known.count_rows(), known.count_rows(lines[~new])
-    if len(new) and 2 * has < had:
+    if 2 * has < had and 2 * int(new.sum()) > len(new):
         ids_ = counted(had, "id")
         found = f"only {has:,} of its {ids_} are" if has else f"none of its {ids_} is"
         reason = f"{found} of a row of {table}"

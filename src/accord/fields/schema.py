@@ -158,7 +158,7 @@ class TextField(_Field):
 
 class _Ranged(_Field):
     other: Literal["error", "skip", "missing"] = "error"
-    """What a value outside the range means: a fault, or a record to leave out."""
+    """What a value outside the range means: a fault, a record to leave out, or a value that is missing."""
 
 
 class NumberField(_Ranged):

@@ -21,6 +21,7 @@ from accord.datasets.people import generate_people
 from accord.errors import AccordError
 from accord.exact import text
 from accord.fields.columns import Records
+from accord.fields.encoders import encode
 from accord.fields.load import load_records
 from accord.fields.schema import (
     CategoryField,
@@ -31,7 +32,6 @@ from accord.fields.schema import (
     TextField,
     agreed_columns,
     dated_columns,
-    relax,
 )
 from accord.planning.recall import err, jitter
 from accord.table.layout import Layout
@@ -39,6 +39,8 @@ from accord.table.layout import Layout
 _ROWS = 2000
 _DAYS = np.datetime64("1930-01-01"), np.datetime64("2010-12-31")
 """Of dates whose range no field says."""
+_KNOWN = 0.5
+"""The least share of a column that must be among the agreed values."""
 _LONGEST = 8
 """Letters of a word in an alphabet of its own."""
 
@@ -47,13 +49,13 @@ Random = np.random.Generator
 
 def make_up_pairs(agreement: Agreement) -> tuple[Records, Records] | None:
     """Two tables, row by row the same; None where nothing can be made up that the fields take."""
-    rng, fields = np.random.default_rng(0), relax(agreement.fields)
+    rng, fields = np.random.default_rng(0), _forgiving(agreement.fields)
     tables = _people(generate_people(_ROWS, 1.0, 0))
-    others = [name for name in agreed_columns(fields) if name not in tables[0].column_names]
+    others = [name for name in agreed_columns(fields) if not _fits(fields, name, tables)]
     if others:
         cells = {name: _make_up(rng, fields, name, tables[0]) for name in others}
         erring = err(rng, agreement, pa.table(cells), {name: name for name in others})
-        tables = _beside(tables[0], pa.table(cells)), _beside(tables[1], erring)
+        tables = _with(tables[0], pa.table(cells)), _with(tables[1], erring)
     try:
         a, b = (load_records(table, fields, agreement.salt, (), Layout()) for table in tables)
     except AccordError:
@@ -71,8 +73,33 @@ def _people(made: Generated) -> tuple[pa.Table, pa.Table]:
     return found[0], found[1]
 
 
-def _beside(table: pa.Table, more: pa.Table) -> pa.Table:
+def _forgiving(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
+    """The fields, but no row is left out under them: what does not fit is missing, and pairs stay pairs."""
+    changed = {}
+    for name, spec in fields.items():
+        other = {"other": "missing"} if getattr(spec, "other", "bin") != "bin" else {}
+        changed[name] = spec.model_copy(update={"missing": "differs"} | other)
+    return changed
+
+
+def _fits(fields: Mapping[str, FieldSpec], column: str, people: tuple[pa.Table, pa.Table]) -> bool:
+    """Whether people have such a column, and write in it what is agreed."""
+    if column not in people[0].column_names:
+        return False
+    for name, spec in fields.items():
+        if isinstance(spec, CategoryField) and column in spec.columns(name):
+            texts = [table[column].combine_chunks() for table in people]
+            read = [encode(name, spec, cells.cast(pa.large_string()), "").column for cells in texts]
+            if any(one.present.mean() < _KNOWN for one in read):
+                return False
+    return True
+
+
+def _with(table: pa.Table, more: pa.Table) -> pa.Table:
+    """With these columns, in place of those of the same names."""
     for name in more.column_names:
+        if name in table.column_names:
+            table = table.drop_columns([name])
         table = table.append_column(name, more[name])
     return table
 

@@ -116,6 +116,9 @@ def recall_of(task: Task, met: float | None) -> float | None:
 
 def share_met(task: Task, a: Records, b: Records) -> float | None:
     """Of the rows that the rule calls the same, row by row, the share that meets; None of none."""
+    if len(a) != len(b):
+        # Rows were left out of one of them: nobody knows any more which belong together.
+        return None
     tables, rows = Tables(task.fields, a.columns, b.columns), np.arange(len(a))
     accepted = rows[holds(task.rule, tables, rows, rows)]
     if not len(accepted):

@@ -55,13 +55,14 @@ class Database:
                 register.take(body)
             # Where the entries were seen to end.
             register.position = transaction.head
-        except DamagedError:
-            self._register = Register()
-            raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._register = Register()
             reason, mend = f"entry {number:,} of its log is none", "No version of Accord wrote it."
             raise DamagedError(path=self.path, reason=reason, mend=mend) from None
+        except BaseException:
+            # Some entries are in the sum, and its position does not say so.
+            self._register = Register()
+            raise
         return register
 
 
