@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from accord.errors import DataError
 from accord.fields import making
 from accord.fields.columns import Integers
 from accord.fields.load import load_records
-from accord.fields.making import Cells, Made, make
+from accord.fields.making import Cells, Made, make, parse_date
 from accord.fields.schema import FieldSpec
 from accord.table.layout import Layout, Source
 
@@ -204,3 +204,16 @@ def test_a_day_that_means_none_is_written_in_one_way(value: str) -> None:
     with pytest.raises(ValidationError, match="write days as YYYY-MM-DD"):
         read(**DATE, missing_values=[value])
     assert read(**DATE, missing_values=["1900-01-01", "unknown", "n/a"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1980-02-29", "1981-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "1980-13-01", "1980-2-1", "1980-W05-1",
+     "19800201", "1980-02-01 ", "1980-02-01T00", "１９８０-02-01", "", "+980-01-01"],
+)  # fmt: skip
+def test_days_are_read_as_the_slow_way_reads_them(text: str) -> None:
+    try:
+        slowly = datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError:
+        slowly = None
+    assert parse_date(text, "%Y-%m-%d") == slowly
