@@ -245,7 +245,7 @@ def parse_date(value: str, format: str) -> date | None:
     """The day that a text is in this format; None if it is none."""
     try:
         if format == "%Y-%m-%d" and _ISO.fullmatch(value):
-            # The same, fifteen times as fast.
+            # The same, more than ten times as fast.
             return date.fromisoformat(value)
         return datetime.strptime(value, format).date()
     except (ValueError, re.error):
