@@ -14,7 +14,7 @@ from termios import TIOCSWINSZ
 from accord.report.markup import Markup, element
 from handbook.drawing import drawing
 
-_COLUMNS, _ROWS = 64, 200
+_COLUMNS, _ROWS = 60, 200
 _LETTER, _LINE = 7.6, 18
 _SAYS = "What accord demo prints: "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
