@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from accord.fields.load import load_records
-from accord.fields.schema import FieldSpec, relax
-from accord.learning.mistakes import Rates, with_errors
+from accord.fields.schema import FieldSpec
+from accord.learning.mistakes import Rates, relax, with_errors
 from accord.rules.words import dice, same
 from accord.table.layout import Layout
 

@@ -119,7 +119,8 @@ def _write_blocking(agreement: Agreement) -> str:
     for one in agreement.passes:
         parts = ",\n    ".join(f"{{ {_lines(part).strip().replace(chr(10), ', ')} }}" for part in one.parts)
         inside = parts if len(one.parts) == 1 else f"\n    {parts},\n"
-        written.append(f'[[blocking.pass]]\nname = "{one.name}"\nparts = [{inside}]\n')
+        name = "" if one.name is None else f'name = "{one.name}"\n'
+        written.append(f"[[blocking.pass]]\n{name}parts = [{inside}]\n")
     return "\n".join(written)
 
 

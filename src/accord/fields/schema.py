@@ -332,15 +332,6 @@ def dated_columns(fields: Mapping[str, FieldSpec]) -> frozenset[str]:
     return frozenset(c for name, spec in fields.items() if spec.reads_days for c in spec.columns(name))
 
 
-def relax(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
-    """The fields for records with made-up errors: they encode as before, and no error is a fault."""
-    changed = {}
-    for name, spec in fields.items():
-        skip = {"other": "skip"} if getattr(spec, "other", "") == "error" else {}
-        changed[name] = spec.model_copy(update={"missing": "differs"} | skip)
-    return changed
-
-
 def agreed_columns(fields: Mapping[str, FieldSpec], disclosed: Iterable[str] = ()) -> tuple[str, ...]:
     """The columns that a table must have, by their agreed names: what a layout may map."""
     read = [column for name, spec in fields.items() for column in spec.columns(name)]

@@ -22,8 +22,8 @@ from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.row_ids import open_named
-from accord.fields.schema import FieldSpec, agreed_columns, relax
-from accord.learning.mistakes import Rates, with_errors
+from accord.fields.schema import FieldSpec, agreed_columns
+from accord.learning.mistakes import Rates, relax, with_errors
 from accord.learning.patterns import Comparisons, PatternCounts, Weights, count
 from accord.learning.splink_model import read_splink
 from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
