@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from accord.drafting.made_up import RECORDS
 from accord.learning.evidence import _MADE_UP as MADE_UP
 from tests.kernels import compile_all, load_all
 from tests.postgres import Server, binaries, running
@@ -89,18 +90,23 @@ def _few_made_up_people() -> Iterator[None]:
     """What is learnt without a table is learnt from few: the time it takes grows with their square."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("accord.learning.evidence._MADE_UP", 500)
+        patch.setattr("accord.drafting.made_up.RECORDS", 200)
         yield
 
 
 @pytest.fixture
 def as_many_as_usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For tests of what is learnt: from as many made-up people as users have."""
-    from accord.drafting import rules
+    from accord.drafting import made_up, rules
 
-    rules._learn.cache_clear()
+    kept = (rules._learn, made_up.make_up)
+    for one in kept:
+        one.cache_clear()
     monkeypatch.setattr("accord.learning.evidence._MADE_UP", MADE_UP)
+    monkeypatch.setattr("accord.drafting.made_up.RECORDS", RECORDS)
     yield
-    rules._learn.cache_clear()
+    for one in kept:
+        one.cache_clear()
 
 
 @pytest.fixture(scope="session")

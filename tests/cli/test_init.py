@@ -413,7 +413,7 @@ KINDS = ("id", "text", "date", "category", "price")
 
 
 @settings(
-    max_examples=5,
+    max_examples=2,
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -47,7 +47,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         assert word in told
 
 
-@pytest.mark.parametrize("typed", [["id", "skip"], ["text:a", "category:a"], ["text:birth_year"]])
+@pytest.mark.parametrize("typed", [["id", "skip"], ["text:a", "category:a"], ["birth", "text:birth_year"]])
 def test_fields_that_no_agreement_can_have(typed: list[str]) -> None:
     with pytest.raises(AgreementError):
         Answers(fields(*typed), (10, 10))

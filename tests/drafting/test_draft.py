@@ -14,8 +14,9 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.drafting.answers import RANGED, Answers, in_order, name_fields
 from accord.drafting.draft import Draft, make_draft, require_sound
-from accord.drafting.kinds import LOCAL, ColumnKind, read_kind
+from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
+from accord.rules.rule import Score
 from accord.simulation.truth import score
 
 SALT = "0123456789abcdef"
@@ -72,7 +73,7 @@ def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
     from accord.agreement.by_pass import best_buckets
 
     found = draft("given surname birth phone email postcode", (50_000, 20_000)).agreement
-    assert [one.name for one in found.passes] == ["birth", "names", "phone"]
+    assert 2 <= len(found.passes) <= 3
     buckets = [getattr(one.parts[0], "buckets", None) for one in found.passes]
     assert buckets == best_buckets(found, (50_000, 20_000))
     assert min(b for b in buckets if b) > 100
@@ -92,8 +93,8 @@ def test_people_are_found(learnt_from: str, request: pytest.FixtureRequest) -> N
     """Made-up people that no weight was learnt from: another seed."""
     if learnt_from != "few":
         request.getfixturevalue("as_many_as_usual")
-    made = generate_people(400, None, 5)
-    agreed = draft("given middle surname sex birth street city postcode phone email", (400, 400)).agreement
+    made = generate_people(300, None, 5)
+    agreed = draft("given middle surname sex birth postcode phone", (300, 300)).agreement
     found = accord.simulate(made.a, made.b, agreed, seed=1)
     names = pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")])
     scores = score(found.found.ids(), made.truth.select(["id_a", "id_b"]).cast(names))
@@ -117,22 +118,21 @@ def test_whole_names_of_people_are_found_by_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "rule"),
+    "typed",
     [
-        (
-            "text category:brand date price",
-            "same(brand) and same(date) and dice(text) >= 0.75 and within(price, 1)",
-        ),
-        ("identifier text", "same(identifier) or dice(text) >= 0.75"),
-        ("latitude longitude", "euclidean(latitude, longitude) <= 0.001"),
-        ("street city postcode", "dice(street) >= 0.75 and dice(city) >= 0.75 and same(postcode)"),
+        "text:title category:brand date price",
+        "identifier text",
+        "latitude longitude",
+        "street city postcode",
+        "year text:title text:author number yesno",
     ],
 )
 @pytest.mark.parametrize("records", [50, 30_000])
-def test_things_and_places_agree_on_everything(typed: str, rule: str, records: int) -> None:
-    found = draft(typed, (records, records), ranges=RANGES if "lat" in typed else {}).agreement
-    assert str(found.rule) == rule
-    assert (found.protocol.name == "laplace") == (records > 50)
+def test_things_and_places_have_a_score(typed: str, records: int) -> None:
+    found = draft(typed, (records, records), ranges=RANGES if "lat" in typed else {})
+    assert isinstance(found.agreement.rule, Score)
+    assert found.rule.recall > 0.5
+    assert (found.agreement.protocol.name == "laplace") == (records > 50)
 
 
 RANGES = {"latitude": ("40.5", "41"), "longitude": ("-74.5", "-73.5")}
@@ -167,16 +167,30 @@ def test_answers_come_into_the_draft() -> None:
     assert fields["birth_year"]["missing_values"] == ["unknown", "1900-01-01"]
     assert "missing(birth)" not in str(agreed.rule)
     assert "rarity(surname_rarity)" in str(agreed.rule)
-    # A rule for people has no use for these; what is disclosed is a column all the same.
-    assert found.unused == ("ward", "text")
-    assert "ward" not in fields
-    assert "ward" in agreed.names
+    assert "same(ward)" in str(agreed.rule)
+    assert "dice(text)" in str(agreed.rule)
 
 
 def test_a_number_that_both_know_weighs_in_a_score() -> None:
-    found = draft("identifier:insurance surname birth", (40_000, 40_000)).agreement
-    assert "same(insurance) -> 10" in str(found.rule)
-    assert found.passes[0].parts[0].names == ("insurance",)
+    found = draft("identifier:insurance surname birth", (40_000, 40_000))
+    assert "dice(insurance) >= 1" in str(found.agreement.rule)
+    assert found.met > 0.9
+    assert ("insurance_key",) in [one.parts[0].names for one in found.agreement.passes]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("as_many_as_usual")
+def test_a_draft_says_what_its_passes_find_and_what_one_more_would_cost() -> None:
+    found = draft("given surname birth postcode phone", (40_000, 40_000))
+    assert 0.8 < found.met < 1
+    assert found.more is not None
+    assert found.more.met > found.met
+    assert found.more.times > 1
+
+
+def test_where_all_pairs_are_compared_all_meet() -> None:
+    found = draft("given surname birth postcode phone", (100, 100))
+    assert (found.met, found.more) == (1.0, None)
 
 
 def test_the_head_says_what_the_draft_follows_from() -> None:
@@ -189,37 +203,46 @@ def test_the_head_says_what_the_draft_follows_from() -> None:
         assert len(max(one.splitlines(), key=len)) <= 110
 
 
-THINGS = [kind.value for kind in ColumnKind if kind not in LOCAL]
+KINDS = [kind for kind in ColumnKind if kind not in LOCAL | PARTS]
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def sound(typed: list[ColumnKind]) -> str:
+    """Types that may stand together."""
+    once = [k for i, k in enumerate(typed) if k in SEVERAL or k not in typed[:i]]
+    if ("latitude" in once) != ("longitude" in once):
+        once = [k for k in once if k not in ("latitude", "longitude")]
+    if "birth" in once:
+        once = [k for k in once if k != "birth_year"]
+    return " ".join(once) or "text"
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(
-        st.sampled_from([kind for kind in THINGS if kind not in ("given", "surname", "name", "birth")]),
-        min_size=1,
-    ),
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=4),
     st.sampled_from([(1, 1), (300, 50), (4_000, 9_000)]),
 )
-def test_every_mix_has_a_sound_draft(typed: list[str], records: tuple[int, int]) -> None:
-    once = [
-        k for i, k in enumerate(typed) if k in ("text", "category", "date", "price") or k not in typed[:i]
-    ]
-    if ("latitude" in once) != ("longitude" in once):
-        once = [k for k in once if k not in ("latitude", "longitude")] or ["text"]
-    found = draft(" ".join(once), records)  # raises if it is not sound
+def test_every_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int, int]) -> None:
+    found = draft(sound(typed), records)  # raises if it is not sound
     assert re.search(r"^\[protocol\]$", found.text, re.M)
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "surname city email price",
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in ("birth", "surname", "given surname", "name sex")
-        ),
-    ],
+@pytest.mark.slow
+@given(
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=12),
+    st.sampled_from([(1, 1), (300, 50), (4_000, 9_000), (10**6, 10**6)]),
 )
-def test_every_mix_of_people_has_a_sound_draft(typed: str) -> None:
-    assert draft(typed, (50, 50)).rule.learnt
-    assert draft(typed, (50, 50), missing=dict.fromkeys(typed.split(), "skip")).rule.learnt
+@settings(max_examples=40, deadline=None)
+def test_every_long_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int, int]) -> None:
+    assert draft(sound(typed), records).agreement.fields
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_type_alone_is_sketched(kind: ColumnKind) -> None:
+    typed = "latitude longitude" if "tude" in kind else kind
+    require_sound(Answers(in_order(name_fields([read_kind(one) for one in typed.split()])), (50, 50)))
+
+
+@pytest.mark.parametrize("typed", ["surname city", pytest.param("name sex", marks=pytest.mark.slow)])
+def test_fields_that_no_record_lacks(typed: str) -> None:
+    found = draft(typed, (50, 50), missing=dict.fromkeys(typed.split(), "skip")).agreement
+    assert "missing(" not in str(found.rule)

@@ -48,8 +48,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     _require_id(seen, told)
     if told.monthly and not find_id(seen.columns):
         raise UsageError(problem=NO_SERIES)
-    if answers.about_people:
-        say("Learning weights from made-up people: this takes a few seconds.", err=True)
+    say("Learning weights from made-up records: this takes some seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
     check = _try(draft.agreement, seen, told)
     _tell_owner(check)
@@ -340,24 +339,29 @@ def _tell_own_cost(agreed: Agreement, check: FileCheck) -> None:
         )
 
 
+def _tell_met(draft: Draft) -> str:
+    """What share of the pairs meets, and what more would cost."""
+    told = f"Of the pairs that the rule accepts among made-up records, {draft.met:.1%} meet in these passes"
+    if draft.more is None:
+        return f"{told}."
+    return (
+        f"{told}; with one more, by {draft.more.key}, {draft.more.met:.1%} would, "
+        f"with {draft.more.times:.1f} times the comparisons."
+    )
+
+
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
     from accord.agreement.disclosure import alone
-    from accord.drafting.confirming import fields_by_column
     from accord.drafting.how import DELTA, EPSILON
     from accord.forecast.expected import look_ahead
     from accord.planning.variants import tell_blocking
 
     agreed = draft.agreement
-    if draft.rule.learnt:
-        say(
-            f"Among made-up people with these fields, the rule finds {draft.rule.recall:.1%} of all pairs; "
-            f"{draft.rule.precision:.1%} of what it finds is right.",
-            err=True,
-        )
-    if draft.unused:
-        columns = {one.name: column for column, one in fields_by_column(seen.columns).items()}
-        unused = ", ".join(f"'{columns[name]}' ({name})" for name in draft.unused)
-        say(f"Not compared, since a rule for people has no use for them: {unused}.", err=True)
+    say(
+        f"Among made-up records with these fields, the rule finds {draft.rule.recall:.1%} of all pairs; "
+        f"{draft.rule.precision:.1%} of what it finds is right.",
+        err=True,
+    )
     for note in alone(agreed):
         say(f"Worth knowing: {note}", err=True)
     way, limit = "all pairs, ε = 0", "--epsilon 0 --delta 0"
@@ -367,6 +371,8 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
     if draft.too_slow:
         say("No way to compare them is that quick: the draft is as if no time had been said.", err=True)
     say(f"Records are compared by: {way}.", err=True)
+    if agreed.passes:
+        say(_tell_met(draft), err=True)
     if outlook := look_ahead(agreed, None, None):
         say(f"Expected: {outlook.describe()}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)

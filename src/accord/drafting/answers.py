@@ -22,18 +22,30 @@ from accord.wording import did_you_mean
 
 RANGED = {
     ColumnKind.BIRTH: ("1900-01-01", "2029-12-31"),
+    ColumnKind.BIRTH_YEAR: ("1900", "2029"),
     ColumnKind.DATE: ("1900-01-01", "2099-12-31"),
+    ColumnKind.YEAR: ("1000", "2099"),
     ColumnKind.PRICE: ("0", "100000"),
+    ColumnKind.NUMBER: ("0", "1000000"),
     ColumnKind.LATITUDE: ("-90", "90"),
     ColumnKind.LONGITUDE: ("-180", "180"),
 }
 """Types with a range, and the one where nobody says another."""
-APART = {ColumnKind.DATE: "0", ColumnKind.PRICE: "1", ColumnKind.LATITUDE: "0.001"}
-"""Types whose values may lie apart, and by how much: days, the price's unit, degrees for both coordinates."""
-LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: ()}
+APART = {
+    ColumnKind.DATE: "3",
+    ColumnKind.YEAR: "1",
+    ColumnKind.PRICE: "1",
+    ColumnKind.NUMBER: "1",
+    ColumnKind.LATITUDE: "0.001",
+}
+"""Types whose values may lie apart, and by how much: days, years, units, degrees for both coordinates."""
+LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: (), ColumnKind.YESNO: ("yes", "no")}
 """Types with a list of values; without one a category is hashed."""
+TITLES = ("title", "name", "product", "item")
+"""What a text is called that names a thing."""
 POLICIES = ("differs", "skip", "error")
-_RESERVED = re.compile(r"birth_(?:year|day)|(?:given|surname|name)_sound|surname_rarity|\w+_(?:start|end)")
+_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|sound|start|end|key|code)")
+"""Names of what may be made of another field."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +82,8 @@ class Answers:
         if not names:
             yield Fault("", "No column is left to compare.", "Give some a type other than id and skip.")
         for name, count in Counter(names).items():
-            if count > 1 or (name and _RESERVED.fullmatch(name)):
+            made_of = name.rpartition("_")[0]
+            if count > 1 or (_RESERVED.fullmatch(name) and made_of in names):
                 yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
         for option, given, kinds in (
             ("`accord init --field {}.values`", self.values, LISTED),
@@ -137,11 +150,23 @@ class Answers:
 
     @property
     def about_people(self) -> bool:
-        return any(one.kind in OF_PEOPLE for one in self.fields)
+        return about_people(self.fields)
 
     def named(self, kind: ColumnKind) -> list[str]:
         """The fields of a type."""
         return [one.name for one in self.fields if one.kind is kind]
+
+    @property
+    def map_(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """What places lie within: from south to north, from west to east."""
+        kinds = ColumnKind.LATITUDE, ColumnKind.LONGITUDE
+        north, east = (self.ranges.get(kind, RANGED[kind]) for kind in kinds)
+        return north, east
+
+    @property
+    def title(self) -> str | None:
+        """The text that names a thing."""
+        return title_of(self.fields)
 
     def range_of(self, one: Confirmed) -> tuple[str, str]:
         return self.ranges.get(one.name, RANGED[one.kind])
@@ -154,6 +179,17 @@ class Answers:
 
     def policy_of(self, name: str) -> str:
         return self.missing.get(name, POLICIES[0])
+
+
+def title_of(fields: Iterable[Confirmed]) -> str | None:
+    """Of texts the one that names a thing: by its name, or else the first."""
+    texts = [one.name for one in fields if one.kind is ColumnKind.TEXT]
+    return min(texts, key=lambda name: TITLES.index(name) if name in TITLES else len(TITLES), default=None)
+
+
+def about_people(fields: Iterable[Confirmed]) -> bool:
+    """Whether records with these fields are about people."""
+    return any(one.kind in OF_PEOPLE for one in fields)
 
 
 def _is_day(text: str) -> bool:

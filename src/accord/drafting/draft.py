@@ -19,9 +19,16 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields, quote
-from accord.drafting.how import settle_draft, write_all_pairs, write_expected, write_how, write_passes
-from accord.drafting.passes import draft_passes, keys_of
-from accord.drafting.rules import Drafted, compared, draft_rule, sketch_rule
+from accord.drafting.how import (
+    settle_draft,
+    times_as_many,
+    write_all_pairs,
+    write_expected,
+    write_how,
+    write_passes,
+)
+from accord.drafting.passes import choose_passes, keys_to_try
+from accord.drafting.rules import Drafted, draft_rule, sketch_rule
 
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
@@ -44,13 +51,10 @@ salt = "{salt}"
 """
 _LEARNT = """\
 # A match is a pair of records whose weights add up to the threshold: each comparison, between two semicolons,
-# adds the weight of the first level that holds. Weights and threshold were learned from made-up people with
-# these fields, for tables of the expected size: among such people it finds {recall:.1%} of all pairs, and
+# adds the weight of the first level that holds. Weights and threshold were learned from made-up records with
+# these fields, for tables of the expected size: among such records it finds {recall:.1%} of all pairs, and
 # {precision:.1%} of what it finds is right. `accord learn` learns other weights, from data that you may show.
 learnt_from = "nobody"
-"""
-_AGREEING = """\
-# A match is a pair of records for which this holds. `accord simulate` tries it on tables that you may see.
 """
 _FIELDS = """\
 # The agreed fields. Each party maps its own columns to these names outside this file. missing: "differs"
@@ -63,6 +67,7 @@ _MOST = """\
 A = {0}
 B = {1}
 """
+_NO_SALT = "00000000"
 _SERIES = """\
 # Every month goes on from the one before: a record is released once, and paid for once. Sizes of the first
 # tables and of later arrivals are declared, never counted: declare a little more than you expect.
@@ -77,14 +82,26 @@ B = "10%"
 
 
 @dataclass(frozen=True)
+class MorePasses:
+    """A pass that a draft goes without: its key, what share all would bring together, and at how many times
+    the comparisons."""
+
+    key: str
+    met: float
+    times: float
+
+
+@dataclass(frozen=True)
 class Draft:
     """The text, the agreement that it is, and what its owner should know of it."""
 
     text: str
     agreement: Agreement
     rule: Drafted
-    unused: tuple[str, ...]
-    """Fields that a rule for this mix does not compare."""
+    met: float = 1.0
+    """Of the pairs that the rule accepts, what share the passes bring together among records of nobody."""
+    more: MorePasses | None = None
+    """What one more pass would do."""
     too_slow: bool = False
     """Whether nothing is done in the time that was said, and it is drafted as if none had been."""
 
@@ -92,25 +109,29 @@ class Draft:
 def make_draft(answers: Answers, salt: str) -> Draft:
     """The draft for these answers."""
     rule = draft_rule(answers)
-    how, keys, series, too_slow = write_all_pairs(), list[str](), False, False
-    if passes := draft_passes(answers):
-        written = write_passes("\n".join(one.text for one in passes))
-        # Settled under a salt that is always the same: no draft follows from its salt.
-        draft = _parse(_text(answers, rule, written, keys_of(passes), "00000000"))
-        settled, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
-        how, keys = write_how(settled), [*settled.blocking_fields]
-        series = answers.monthly and settled.protocol.in_series
-    text = _text(answers, rule, how, keys, salt)
-    if series:
+    # Chosen and settled under a salt that is always the same: no draft follows from its salt.
+    tried = [key for keys in keys_to_try(answers) for key in keys]
+    passes = choose_passes(answers, _parse(_text(answers, rule, write_all_pairs(), tried, _NO_SALT)))
+    if not passes.passes:
+        text = _text(answers, rule, write_all_pairs(), (), salt)
+        return Draft(text, _parse(text), rule)
+    longer = passes.with_more
+    draft = _parse(_text(answers, rule, write_passes(passes.text), longer.keys, _NO_SALT))
+    settled, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
+    text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
+    if answers.monthly and settled.protocol.in_series:
         text += "\n" + _SERIES.format(*answers.records)
-    used = {one.name for one in compared(answers)}
-    unused = tuple(one.name for one in answers.fields if one.name not in used)
-    return Draft(text, _parse(text), rule, unused, too_slow)
+    more = None
+    if settled.passes and passes.more is not None:
+        with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, _NO_SALT))
+        times = times_as_many(settled, with_more.passes[-1])
+        more = MorePasses(passes.more.name, longer.recall, times)
+    return Draft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
 
 
 def require_sound(answers: Answers) -> None:
     """Raise what would be wrong with the draft for these answers, before anything is learnt for it."""
-    _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), "00000000"))
+    _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), _NO_SALT))
 
 
 def _parse(text: str) -> Agreement:
@@ -118,10 +139,10 @@ def _parse(text: str) -> Agreement:
 
 
 def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: str) -> str:
-    fields = "\n".join(block.text for block in draft_fields(compared(answers), answers, keys))
+    fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, keys))
     parts = [
         (_GUESSED if answers.as_guessed else _CONFIRMED) + _HEAD.format(salt=salt),
-        f'{_tell_rule(rule)}rule = """\n{rule.text}\n"""\n',
+        f'{_LEARNT.format(recall=rule.recall, precision=rule.precision)}rule = """\n{rule.text}\n"""\n',
         '# How records are compared without showing them.\nengine = "ot"\n',
         f'[parties]\nA = "{answers.parties[0]}"\nB = "{answers.parties[1]}"\n',
         write_expected(answers.records),
@@ -140,7 +161,3 @@ def _most_shown(answers: Answers, overlap: float) -> list[str]:
     most = 2 * overlap * min(answers.records)
     shares = [most / size for size in answers.records]
     return [f'"{ceil(100 * share)}%"' if share >= 0.1 else str(ceil(most)) for share in shares]
-
-
-def _tell_rule(rule: Drafted) -> str:
-    return _LEARNT.format(recall=rule.recall, precision=rule.precision) if rule.learnt else _AGREEING

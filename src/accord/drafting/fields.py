@@ -21,6 +21,8 @@ def quote(values: Iterable[str]) -> str:
 
 _NAME = 'clean = ["accents", "titles", "suffixes", "letters only"]'
 _WORDS = 'clean = ["accents", "punctuation"]'
+_TITLE = 'clean = ["brackets", "accents", "punctuation"]'
+_CODE = 'clean = ["accents"]'
 _STREETS = [
     "street",
     "st",
@@ -44,7 +46,8 @@ _STREETS = [
 ]
 _CURRENCIES = ["eur", "usd", "gbp", "chf", "€", "$", "£"]
 _FILTER = 'encoder = { kind = "bloom", bits = 64, hashes = 1, grams = 2 }'
-_LONG_FILTER = 'encoder = { kind = "bloom", bits = 128, hashes = 1, grams = 3 }'
+_LONGER_FILTER = 'encoder = { kind = "bloom", bits = 128, hashes = 1, grams = 2 }'
+_LONG_FILTER = 'encoder = { kind = "bloom", bits = 256, hashes = 1, grams = 3 }'
 _LETTERS = 'clean = ["accents", "letters only"]'
 _HASH = 'encoder = "hash"'
 _TEXT = 'type = "text"'
@@ -71,20 +74,27 @@ class Block:
 def draft_fields(used: Iterable[Confirmed], answers: Answers, keys: Iterable[str]) -> list[Block]:
     """The fields that are compared, then those of which bins are made, `keys`."""
     found = [_with_missing(block, answers, one.name) for one in used for block in _blocks(one, answers)]
-    wanted = set(keys) - {block.name for block in found}
-    for name in sorted(wanted):
+    known = {block.name: block for block in found}
+    for name in sorted(set(keys) - known.keys()):
         source, _, what = name.rpartition("_")
-        made = Block(name, (_TEXT, f'from = "{source}"', *_MADE[what], _HASH))
+        lines = _MADE[what] if what in _MADE else _hashed(known[source])
+        made = Block(name, (_TEXT, f'from = "{source}"', *lines))
         found.append(_with_missing(made, answers, source))
     return found
 
 
 _MADE = {
-    "sound": ('clean = ["accents", "titles", "suffixes"]', 'derive = "soundex"'),
-    "start": (_WORDS, "derive = { prefix = 4 }"),
-    "end": (_WORDS, "derive = { suffix = 4 }"),
+    "sound": ('clean = ["accents", "titles", "suffixes"]', 'derive = "soundex"', _HASH),
+    "start": (_TITLE, "derive = { prefix = 4 }", _HASH),
+    "end": (_TITLE, "derive = { suffix = 4 }", _HASH),
+    "code": (_CODE, 'derive = "code"', _HASH),
 }
-"""Of which bins are made: how a name sounds, how a text begins and ends."""
+"""Of which bins are made: how a name sounds, how a text begins and ends, the number of a model in it."""
+
+
+def _hashed(block: Block) -> tuple[str, ...]:
+    """How a field is cleaned, for a hash of all of it: a filter has no bins."""
+    return (*(line for line in block.lines if line.startswith(("clean", "derive"))), _HASH)
 
 
 def _with_missing(block: Block, answers: Answers, source: str) -> Block:
@@ -95,52 +105,67 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
     return Block(block.name, tuple(lines), block.comment)
 
 
-_SIMPLE = {
+_SIMPLE: dict[ColumnKind, tuple[tuple[str, ...], str]] = {
     ColumnKind.GIVEN: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
     ColumnKind.SURNAME: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
+    ColumnKind.SURNAME_2: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
     ColumnKind.MIDDLE: ((_TEXT, _LETTERS, _FILTER), ""),
-    ColumnKind.NAME: ((_TEXT, 'clean = ["accents", "titles", "suffixes", "punctuation"]', _FILTER), ""),
+    ColumnKind.NAME: (
+        (_TEXT, 'clean = ["brackets", "accents", "titles", "suffixes", "punctuation"]', _LONGER_FILTER),
+        "",
+    ),
     ColumnKind.STREET: (
-        (_TEXT, f'clean = ["accents", {{ drop = {quote(_STREETS)} }}, "punctuation"]', _FILTER),
+        (_TEXT, f'clean = ["accents", {{ drop = {quote(_STREETS)} }}, "punctuation"]', _LONGER_FILTER),
         "",
     ),
     ColumnKind.CITY: ((_TEXT, _LETTERS, _FILTER), ""),
     ColumnKind.POSTCODE: (
-        (_TEXT, 'clean = ["spaces"]', "derive = { prefix = 5 }", _HASH),
+        (_TEXT, 'clean = ["punctuation", "spaces"]', "derive = { prefix = 5 }", _FILTER),
         "Of 02139-1234 the 02139.",
     ),
     ColumnKind.PHONE: (
-        (_TEXT, 'clean = ["digits only"]', f"derive = {{ suffix = {PHONE_DIGITS} }}", _HASH),
+        (_TEXT, 'clean = ["digits only"]', f"derive = {{ suffix = {PHONE_DIGITS} }}", _FILTER),
         "The last digits: 030 1234567 and +49 30 1234567 are the same.",
     ),
-    ColumnKind.EMAIL: ((_TEXT, 'clean = ["spaces"]', _HASH), ""),
-    ColumnKind.IDENTIFIER: ((_TEXT, 'clean = ["accents", "punctuation", "spaces"]', _HASH), ""),
-    ColumnKind.TEXT: ((_TEXT, _WORDS, _LONG_FILTER), ""),
+    ColumnKind.EMAIL: ((_TEXT, 'clean = ["spaces"]', _LONGER_FILTER), ""),
+    ColumnKind.IDENTIFIER: ((_TEXT, 'clean = ["accents", "punctuation", "spaces"]', _FILTER), ""),
+    ColumnKind.TEXT: ((_TEXT, _TITLE, _LONG_FILTER), ""),
 }
 """Types that ask for nothing: their lines, and a comment."""
+_INITIALS = quote("abcdefghijklmnopqrstuvwxyz")
 
 
 def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
     """The fields that come of a column; the first has its name."""
     if one.kind in _SIMPLE:
         yield Block(one.name, *_SIMPLE[one.kind])
-    if one.kind is ColumnKind.SURNAME and answers.rarity:
-        yield _rarity()
-    if one.kind is ColumnKind.BIRTH:
-        yield from _birth(one, answers)
-    elif one.kind in LISTED:
-        yield _listed(one, answers)
-    elif one.kind in RANGED:
-        yield _ranged(one, answers)
+    match one.kind:
+        case ColumnKind.SURNAME if answers.rarity:
+            yield _rarity()
+        case ColumnKind.MIDDLE:
+            lines = ('type = "category"', f'from = "{one.name}"', 'derive = "initial"')
+            yield Block("middle_initial", (*lines, f"values = {_INITIALS}", _UNREAD))
+        case ColumnKind.TEXT if not answers.about_people and one.name == answers.title:
+            model = (_TEXT, f'from = "{one.name}"', _CODE, 'derive = "code"', _FILTER)
+            yield Block(f"{one.name}_model", model, "The number of a model, where the text has one.")
+        case ColumnKind.BIRTH:
+            yield from _birth(one, answers)
+        case kind if kind in LISTED:
+            yield _listed(one, answers)
+        case kind if kind in RANGED:
+            yield _ranged(one, answers)
 
 
 def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
     first, last = answers.range_of(one)
     yield Block(one.name, ('type = "date"', f"min = {first}", f"max = {last}", _UNREAD))
-    years = (f"min = {int(first[:4])}", f"max = {int(last[:4])}", "step = 1", _UNREAD)
-    yield Block("birth_year", ('type = "number"', 'from = "birth"', 'derive = "year"', *years))
-    days = ("min = 1", "max = 31", "step = 1", _UNREAD)
-    yield Block("birth_day", ('type = "number"', 'from = "birth"', 'derive = "day"', *days))
+    for part, low, high in (
+        ("year", int(first[:4]), int(last[:4])),
+        ("month", 1, 12),
+        ("day", 1, 31),
+    ):
+        lines = ('type = "number"', f'from = "{one.name}"', f'derive = "{part}"')
+        yield Block(f"birth_{part}", (*lines, f"min = {low}", f"max = {high}", "step = 1", _UNREAD))
 
 
 def _rarity() -> Block:
@@ -165,6 +190,10 @@ def _listed(one: Confirmed, answers: Answers) -> Block:
         note = "Any values, compared by a hash; values = [...] would list the agreed ones."
         return Block(one.name, (_TEXT, _WORDS, _HASH), note)
     listed = f"values = {quote(values)}"
+    if one.kind is ColumnKind.YESNO:
+        return Block(
+            one.name, ('type = "category"', listed, _UNREAD), "Each side maps its own words to these."
+        )
     if one.kind is ColumnKind.SEX:
         note = f"Both sides write {', '.join(values)}, or words that begin so; all else counts as missing."
         return Block(one.name, ('type = "category"', 'derive = "initial"', listed, _UNREAD), note)
@@ -178,6 +207,10 @@ def _ranged(one: Confirmed, answers: Answers) -> Block:
     match one.kind:
         case ColumnKind.DATE:
             return Block(one.name, ('type = "date"', *limits))
+        case ColumnKind.YEAR | ColumnKind.BIRTH_YEAR:
+            return Block(one.name, ('type = "number"', *limits, "step = 1"))
+        case ColumnKind.NUMBER:
+            return Block(one.name, ('type = "number"', *limits, "step = 0.01"))
         case ColumnKind.PRICE:
             clean = f"clean = [{{ drop = {quote(_CURRENCIES)} }}]"
             return Block(one.name, ('type = "number"', clean, *limits, "step = 0.01"))

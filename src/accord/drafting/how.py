@@ -18,8 +18,8 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.exact import text
 from accord.planning.choose import Wanted
-from accord.planning.plan import PlanQuestion, agreed_network, settle
-from accord.rules.blocking.base import AnyPart, Passes
+from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, settle
+from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeySpec
 
@@ -65,6 +65,19 @@ def settle_draft(
     if max_time is None or not missed:
         return settled, False
     return settle(agreement, replace(asked, wish=Wanted()))[0], True
+
+
+def times_as_many(settled: Agreement, more: PassSpec) -> float:
+    """How many times as many comparisons it takes with one more pass, with as many bins as the others."""
+    assert settled.expected is not None
+    buckets = [part.buckets or 1 for one in settled.passes for part in one.parts if isinstance(part, KeySpec)]
+    fitted = {"buckets": max(buckets, default=1)}
+    parts = (part.model_copy(update=fitted) if isinstance(part, KeySpec) else part for part in more.parts)
+    passes = (*settled.passes, more.model_copy(update={"parts": tuple(parts)}))
+    longer = settled.model_copy(update={"blocking": Passes.model_validate({"pass": passes})})
+    asked = PlanQuestion((settled.expected.A, settled.expected.B), agreed_network(settled))
+    made = [price_agreed(one, asked).agreed.comparisons.expected for one in (settled, longer)]
+    return made[1] / made[0]
 
 
 def write_passes(passes: str) -> str:

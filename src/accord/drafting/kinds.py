@@ -23,20 +23,29 @@ class ColumnKind(StrEnum):
 
     GIVEN = "given"
     SURNAME = "surname"
+    SURNAME_2 = "surname_2"
     MIDDLE = "middle"
     NAME = "name"
     BIRTH = "birth"
+    BIRTH_YEAR = "birth_year"
+    BIRTH_MONTH = "birth_month"
+    BIRTH_DAY = "birth_day"
+    AGE = "age"
     SEX = "sex"
     STREET = "street"
+    HOUSE = "house"
     CITY = "city"
     POSTCODE = "postcode"
     PHONE = "phone"
     EMAIL = "email"
     IDENTIFIER = "identifier"
     CATEGORY = "category"
+    YESNO = "yesno"
     DATE = "date"
+    YEAR = "year"
     TEXT = "text"
     PRICE = "price"
+    NUMBER = "number"
     LATITUDE = "latitude"
     LONGITUDE = "longitude"
     ID = "id"
@@ -46,31 +55,45 @@ class ColumnKind(StrEnum):
 MEANINGS = {
     ColumnKind.GIVEN: "given name",
     ColumnKind.SURNAME: "family name",
+    ColumnKind.SURNAME_2: "second family name",
     ColumnKind.MIDDLE: "middle name",
     ColumnKind.NAME: "whole name of a person",
     ColumnKind.BIRTH: "date of birth",
+    ColumnKind.BIRTH_YEAR: "year of birth",
+    ColumnKind.BIRTH_MONTH: "its month, in a column of its own",
+    ColumnKind.BIRTH_DAY: "its day, in a column of its own",
+    ColumnKind.AGE: "age",
     ColumnKind.SEX: "sex",
     ColumnKind.STREET: "street, with or without its number",
+    ColumnKind.HOUSE: "number of the house",
     ColumnKind.CITY: "city",
     ColumnKind.POSTCODE: "postcode",
     ColumnKind.PHONE: "phone number",
     ColumnKind.EMAIL: "email address",
     ColumnKind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
     ColumnKind.CATEGORY: "one of some values, such as a brand",
+    ColumnKind.YESNO: "yes or no",
     ColumnKind.DATE: "another date",
+    ColumnKind.YEAR: "another year",
     ColumnKind.TEXT: "free text, such as the name of a product",
     ColumnKind.PRICE: "price, a plain number",
+    ColumnKind.NUMBER: "another number",
     ColumnKind.LATITUDE: "degrees north",
     ColumnKind.LONGITUDE: "degrees east",
     ColumnKind.ID: "names the record; the partner sees it for matches",
     ColumnKind.SKIP: "left out",
 }
-OF_PEOPLE = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.BIRTH})
+OF_PEOPLE = frozenset(
+    {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR}
+)
 """Where one of these is, records are about people."""
 SEVERAL = frozenset(
-    {ColumnKind.IDENTIFIER, ColumnKind.CATEGORY, ColumnKind.DATE, ColumnKind.TEXT, ColumnKind.PRICE}
+    {ColumnKind.IDENTIFIER, ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.DATE, ColumnKind.YEAR}
+    | {ColumnKind.TEXT, ColumnKind.PRICE, ColumnKind.NUMBER}
 )
 """May stand several times, and be named."""
+PARTS = frozenset({ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY, ColumnKind.AGE, ColumnKind.HOUSE})
+"""Of fields that other columns belong to as well; never in an agreement by themselves."""
 LOCAL = frozenset({ColumnKind.ID, ColumnKind.SKIP})
 """Never in an agreement."""
 

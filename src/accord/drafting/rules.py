@@ -1,141 +1,114 @@
-"""The rule of a draft: for people a score, for all else what must agree.
+"""The rule of a draft: a score, whatever its records are about.
 
-Of people no single field decides: names change, addresses move, dates are mistyped. Their weights and the
-threshold are learnt for this very mix of fields from made-up people, who are nobody's, for tables of the
-expected size. Other things match where all that tells them apart agrees, or a number that both sides know.
+No single field decides: names change, addresses move, dates are mistyped, shops describe a thing in their own
+words. So every field adds what it tells. Weights and threshold are learnt for this very mix of fields from
+records of nobody (made_up.py), for tables of the expected size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 
 from accord.agreement.file import parse_agreement
-from accord.drafting.answers import Answers
+from accord.drafting.answers import APART, Answers
 from accord.drafting.fields import draft_fields
 from accord.drafting.kinds import ColumnKind, Confirmed
+from accord.drafting.made_up import Range, make_up
+from accord.exact import text
 from accord.learning.drafts import rule_lines
 from accord.learning.learn import learn
 
 _SEED = 21
-_KNOWN = 10
-"""What a number that both know weighs: made-up people have none to learn from."""
-_COMPARED = {
-    ColumnKind.GIVEN: "given: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
-    ColumnKind.SURNAME: "surname: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
-    ColumnKind.MIDDLE: "middle: dice >= 0.6 -> 1{missing}",
-    ColumnKind.NAME: "name: dice >= 0.8 -> 1, dice >= 0.6 -> 1{missing}",
-    ColumnKind.BIRTH: "birth: same -> 1, same(birth_year) or same(birth_day) -> 1{missing}",
-    ColumnKind.SEX: "sex: same -> 1{missing}",
-    ColumnKind.STREET: "street: dice >= 0.75 -> 1{missing}",
-    ColumnKind.CITY: "city: dice >= 0.75 -> 1{missing}",
-    ColumnKind.POSTCODE: "postcode: same -> 1{missing}",
-    ColumnKind.PHONE: "phone: same -> 1{missing}",
-    ColumnKind.EMAIL: "email: same -> 1{missing}",
+_FEWEST = 2_000
+"""A threshold for fewer records would be low, and of such tables little is known."""
+_NAME = ("dice >= 1", "dice >= 0.75", "dice >= 0.5")
+_TITLE = ("dice >= 0.9", "dice >= 0.75", "dice >= 0.6", "dice >= 0.5", "dice >= 0.4")
+_CODE = ("dice >= 1", "dice >= 0.65")
+_LEVELS = {
+    ColumnKind.GIVEN: _NAME,
+    ColumnKind.SURNAME: _NAME,
+    ColumnKind.SURNAME_2: ("dice >= 0.7",),
+    ColumnKind.MIDDLE: ("dice >= 0.9", "same(middle_initial)"),
+    ColumnKind.NAME: ("dice >= 0.95", "dice >= 0.8", "dice >= 0.65", "dice >= 0.5"),
+    ColumnKind.BIRTH: (
+        "same",
+        "same(birth_year) and (same(birth_month) or same(birth_day))"
+        " or same(birth_month) and same(birth_day)",
+        "same(birth_year)",
+    ),
+    ColumnKind.BIRTH_YEAR: ("same", "within 1", "within 3"),
+    ColumnKind.SEX: ("same",),
+    ColumnKind.STREET: ("dice >= 0.95", "dice >= 0.75", "dice >= 0.55"),
+    ColumnKind.CITY: ("dice >= 0.95", "dice >= 0.6"),
+    ColumnKind.POSTCODE: ("dice >= 1", "dice >= 0.5"),
+    ColumnKind.PHONE: ("dice >= 1", "dice >= 0.65"),
+    ColumnKind.EMAIL: ("dice >= 0.95", "dice >= 0.7"),
+    ColumnKind.IDENTIFIER: _CODE,
+    ColumnKind.CATEGORY: ("same",),
+    ColumnKind.YESNO: ("same",),
+    ColumnKind.DATE: ("same", "within {far} days", "within 31 days"),
+    ColumnKind.YEAR: ("same", "within {far}"),
+    ColumnKind.TEXT: _TITLE,
+    ColumnKind.PRICE: ("within {far}", "within {far0}", "within {far00}"),
+    ColumnKind.NUMBER: ("same", "within {far}", "within {far0}"),
+    ColumnKind.LATITUDE: tuple(f"euclidean(latitude, longitude) <= {far}" for far in ("{far}", "{far0}")),
 }
-_SWAPPED = "dice(given, surname) >= 0.5 and dice(surname, given) >= 0.5 -> 1"
-_RARE = (
-    "surname: dice >= 0.75 and rarity(surname_rarity) >= 1 -> 1, dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}"
-)
+"""How a type is compared, the closest first; `far` is how far apart values may lie, far0 ten times that."""
+_SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 1"
+_RARE = "dice >= 0.75 and rarity(surname_rarity) >= 1"
 
 
 @dataclass(frozen=True)
 class Drafted:
-    """A rule in words, and what of it was learnt."""
+    """A rule in words, and what it is expected to find among records of nobody."""
 
     text: str
-    learnt: bool = False
     precision: float = 1.0
     recall: float = 1.0
-    """Expected, of made-up people."""
 
 
 def draft_rule(answers: Answers) -> Drafted:
     """The rule for this mix of types."""
-    if not answers.about_people:
-        return Drafted(_agreeing(answers))
-    found = _learn(*_people(answers), answers.rarity, max(answers.records))
-    return replace(found, text=_with_known(found.text, answers))
+    fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
+    draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{sketch_rule(answers).text}"""\n'
+    draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
+    return _learn(draft, answers.fields, answers.map_, max(_FEWEST, *answers.records))
+
+
+@cache
+def _learn(draft: str, fields: tuple[Confirmed, ...], map_: tuple[Range, Range], records: int) -> Drafted:
+    agreed = parse_agreement(draft, "the draft")
+    found = learn(agreed, made_up=make_up(fields, map_), records=records, seed=_SEED)
+    return Drafted(rule_lines(found.rule), found.expected.precision, found.expected.recall)
 
 
 def sketch_rule(answers: Answers) -> Drafted:
     """The same comparisons at once, with weights that nothing was learnt for."""
-    if not answers.about_people:
-        return draft_rule(answers)
-    return Drafted(_with_known(_unweighed(*_people(answers), answers.rarity), answers))
+    lines = ";\n    ".join(_comparisons(answers))
+    return Drafted(f"score(\n    {lines};\n) >= 1")
 
 
-def _people(answers: Answers) -> tuple[tuple[ColumnKind, ...], tuple[ColumnKind, ...]]:
-    """The types that are weighed, and those of them that no record lacks."""
-    kinds = tuple(one.kind for one in answers.fields if one.kind in _COMPARED)
-    return kinds, tuple(kind for kind in kinds if answers.policy_of(kind) != "differs")
-
-
-def _with_known(text: str, answers: Answers) -> str:
-    known = "".join(f"\n    {name}: same -> {_KNOWN};" for name in answers.named(ColumnKind.IDENTIFIER))
-    head, end, least = text.rpartition("\n)")
-    return f"{head}{known}{end}{least}"
-
-
-def compared(answers: Answers) -> list[Confirmed]:
-    """The fields that a rule for this mix looks at."""
-    if not answers.about_people:
-        return list(answers.fields)
-    return [one for one in answers.fields if one.kind in _COMPARED or one.kind is ColumnKind.IDENTIFIER]
-
-
-@cache
-def _learn(
-    kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool, records: int
-) -> Drafted:
-    """The score of these fields, its weights learnt from made-up people."""
-    answers = Answers(tuple(Confirmed(kind, kind.value) for kind in kinds), (records, records), rarity=rarity)
-    fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
-    # Made-up people have no column with their whole name.
-    fields = fields.replace("[fields.name]\n", '[fields.name]\nfrom = ["given", "surname"]\n')
-    rule = _unweighed(kinds, strict, rarity)
-    draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{rule}"""\n'
-    draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
-    found = learn(parse_agreement(draft, "the draft"), records=records, seed=_SEED)
-    return Drafted(rule_lines(found.rule), True, found.expected.precision, found.expected.recall)
-
-
-def _unweighed(kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool) -> str:
-    lines = ";\n    ".join(_comparisons(kinds, strict, rarity))
-    return f"score(\n    {lines};\n) >= 1"
-
-
-def _comparisons(
-    kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool
-) -> Iterator[str]:
-    for kind in kinds:
-        text = _RARE if rarity and kind is ColumnKind.SURNAME else _COMPARED[kind]
-        yield text.format(missing="" if kind in strict else ", missing -> 0")
-        if kind is ColumnKind.SURNAME and ColumnKind.GIVEN in kinds:
+def _comparisons(answers: Answers) -> Iterator[str]:
+    for one in answers.fields:
+        if one.kind is ColumnKind.LONGITUDE:
+            continue
+        levels = _LEVELS[one.kind]
+        if one.kind is ColumnKind.SURNAME and answers.rarity:
+            levels = (_RARE, *levels)
+        yield _comparison(answers, one, levels)
+        if one.kind is ColumnKind.SURNAME and answers.named(ColumnKind.GIVEN):
             yield _SWAPPED
+        if one.kind is ColumnKind.TEXT and not answers.about_people and one.name == answers.title:
+            yield _comparison(answers, Confirmed(one.kind, f"{one.name}_model"), _CODE)
 
 
-def _agreeing(answers: Answers) -> str:
-    """All that tells things apart agrees; or a number that both sides know."""
-    numbers = [f"same({name})" for name in answers.named(ColumnKind.IDENTIFIER)]
-    others = [*_agreements(answers)]
-    if not others:
-        return " or ".join(numbers)
-    return " or ".join([*numbers, " and ".join(others)])
-
-
-def _agreements(answers: Answers) -> Iterator[str]:
-    for one in compared(answers):
-        match one.kind:
-            case ColumnKind.TEXT | ColumnKind.STREET | ColumnKind.CITY | ColumnKind.MIDDLE:
-                yield f"dice({one.name}) >= 0.75"
-            case ColumnKind.DATE | ColumnKind.PRICE:
-                far = answers.within_of(one)
-                yield f"same({one.name})" if far == "0" else f"within({one.name}, {far})"
-            case ColumnKind.LATITUDE:
-                yield f"euclidean(latitude, longitude) <= {answers.within_of(one)}"
-            case ColumnKind.IDENTIFIER | ColumnKind.LONGITUDE:
-                continue
-            case _:
-                yield f"same({one.name})"
+def _comparison(answers: Answers, one: Confirmed, levels: tuple[str, ...]) -> str:
+    far = Fraction(answers.within_of(one)) if one.kind in APART else Fraction(0)
+    whens = [level.format(far=text(far), far0=text(10 * far), far00=text(50 * far)) for level in levels]
+    if answers.policy_of(one.name) == "differs":
+        whens.append(f"missing({one.name})" if one.kind is ColumnKind.LATITUDE else "missing")
+    held = ", ".join(f"{when} -> {0 if when.startswith('missing') else 1}" for when in dict.fromkeys(whens))
+    return held if one.kind is ColumnKind.LATITUDE else f"{one.name}: {held}"

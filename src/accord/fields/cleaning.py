@@ -4,10 +4,10 @@ A step takes folded text and gives folded text: single blanks, none around. It l
 agreement, never at other cells; a shortcut that leaves plain cells alone gives what the long way would.
 Nothing here follows the language of a text: "accents" makes ü u and not ue, in every language alike.
 
-Derived are pieces of a text, how it sounds, and parts of a day. Sounds are those of English: the text without
-accents, of which only the letters a to z are kept, is coded as one word, so that `Mary Ann`, `Mary-Ann` and
-`Maryann` sound alike. A text without such letters has no sound. The codes come from jellyfish, and each
-distinct text is coded once. Like every text they are in lower case.
+Derived are pieces of a text, the number of a model in it, how it sounds, and parts of a day. Sounds are those
+of English: the text without accents, of which only the letters a to z are kept, is coded as one word, so that
+`Mary Ann`, `Mary-Ann` and `Maryann` sound alike. A text without such letters has no sound. The codes come
+from jellyfish, and each distinct text is coded once. Like every text they are in lower case.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _VANISHING = r"['‘’ʼʻ`´\p{Cf}]+"
 """Apostrophes, and what is not seen: soft hyphens, marks of direction, joiners."""
 _MARKS = re.compile("[\u0300-\u036f]")
 """Of Latin, Greek and Cyrillic letters. Marks of other scripts are no accents: か is not が without one."""
+_SHORTEST_CODE = 4
 _NO_WORD = r"^[^\p{L}\p{N}]+"
 
 
@@ -94,6 +95,11 @@ def drop_words(texts: pa.Array, words: Sequence[str]) -> pa.Array:
     return single_blanks(pc.replace_substring_regex(spread, rf"(?:^| )(?:{one})[.,]*(?: |$)", " "))
 
 
+def brackets(texts: pa.Array) -> pa.Array:
+    """What stands in round, square or curly brackets goes, with them: of "solaris (1972)" the solaris."""
+    return single_blanks(pc.replace_substring_regex(texts, r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", " "))
+
+
 def _without(texts: pa.Array, pattern: str) -> pa.Array:
     return pc.replace_substring_regex(texts, pattern, "")
 
@@ -114,6 +120,7 @@ _STEPS: dict[str, Callable[[pa.Array], pa.Array]] = {
     "leading zeros": leading_zeros,
     "titles": lambda texts: drop_words(texts, TITLES),
     "suffixes": lambda texts: drop_words(texts, SUFFIXES),
+    "brackets": brackets,
 }
 
 
@@ -125,9 +132,28 @@ def derive_text(texts: pa.Array, how: str | Prefix | Suffix) -> pa.Array:
         piece = pc.utf8_slice_codeunits(texts, -how.suffix)
     elif how in SOUNDS:
         return _sound(texts, how)
+    elif how == "code":
+        return _code(texts)
     else:
         piece = pc.utf8_slice_codeunits(pc.replace_substring_regex(texts, _NO_WORD, ""), 0, 1)
     return empty_to_null(pc.utf8_trim_whitespace(piece))
+
+
+def _code(texts: pa.Array) -> pa.Array:
+    """The number of a model in the name of a product: of the words with a digit the longest, the first of
+    these, without signs, if it has so many letters and digits that it is no size."""
+    words = pc.split_pattern(texts, " ")
+    plain = pc.replace_substring_regex(words.flatten(), r"[^\p{L}\p{N}]+", "")
+    fits = pc.match_substring_regex(plain, r"\d")
+    lengths = np.where(np.asarray(fits), np.asarray(pc.utf8_length(plain)), 0)
+    rows = np.asarray(pc.list_parent_indices(words))
+    # By row, longest first, in their order: the first of each row.
+    order = np.lexsort((np.arange(len(rows)), -lengths, rows))
+    firsts = order[np.r_[True, np.diff(rows[order]) > 0][: len(order)]]
+    firsts = firsts[lengths[firsts] >= _SHORTEST_CODE]
+    places = np.full(len(texts), -1, np.int64)
+    places[rows[firsts]] = firsts
+    return plain.take(pa.array(places, mask=places < 0))
 
 
 def _sound(texts: pa.Array, how: str) -> pa.Array:

@@ -28,11 +28,19 @@ from accord.spec import Spec
 from accord.wording import did_you_mean
 
 StepName = Literal[
-    "accents", "punctuation", "digits only", "letters only", "spaces", "leading zeros", "titles", "suffixes"
+    "accents",
+    "punctuation",
+    "digits only",
+    "letters only",
+    "spaces",
+    "leading zeros",
+    "titles",
+    "suffixes",
+    "brackets",
 ]
 DateWord = Literal["year", "month", "day"]
 SoundWord = Literal["soundex", "metaphone", "nysiis"]
-DeriveName = Literal["initial", "soundex", "metaphone", "nysiis", "year", "month", "day", "swapped"]
+DeriveName = Literal["initial", "code", "soundex", "metaphone", "nysiis", "year", "month", "day", "swapped"]
 STEPS: tuple[str, ...] = get_args(StepName)
 DATE_WORDS: tuple[str, ...] = get_args(DateWord)
 SOUNDS: tuple[str, ...] = get_args(SoundWord)

@@ -40,7 +40,7 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 HASH_BITS = 80
-_OF_TEXTS = ("prefix", "suffix", "initial", *SOUNDS, *DATE_WORDS)
+_OF_TEXTS = ("prefix", "suffix", "initial", "code", *SOUNDS, *DATE_WORDS)
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
 
 

@@ -33,6 +33,16 @@ VECTORS = (
     *("٠١٢ ०१२ ８９", "Ⅷ ² ½ ①", "007", "0000", "00 7", "+49 (0)30/12-34", "N° 5", "€ 3 $4 ^`´¨", "_x_"),
     # Blanks of all kinds, and none.
     *(" a\u00a0b\u2003c\u3000d\t e ", "a\u200bb\u00adc\ufeffd", "\u0085x\u2028y"),
+    # Brackets, in each other and alone; numbers of models.
+    *(
+        "Solaris (1972/I)",
+        "a (b [c] d) e",
+        "(x",
+        "y) z",
+        "（全角）",
+        "Sony PS-LX350H 10 ft (new)",
+        "ab1234 XY9876",
+    ),
     # Names as people write them.
     *("O'Brien", "O’Brien", "'t Hooft", "Smith-Jones", "Dr. Prof.  Jane Doe, Ph.D.", "John Smith Jr., III"),
     *("Mr Mrs Ms", "MARY  ann", "d'Arc–Lys", "van der Berg", "Mc. Donald"),
@@ -65,7 +75,7 @@ def texts_digest() -> bytes:
     for step in STEPS:
         found[step] = clean(folded, [step]).to_pylist()
     found["drop"] = clean(folded, [Drop(drop=("van", "Ö", "d'arc–lys", "½", "३"))]).to_pylist()
-    for word in ("initial", *SOUNDS):
+    for word in ("initial", "code", *SOUNDS):
         found[word] = derive_text(folded, word).to_pylist()
     found["prefix"] = derive_text(folded, Prefix(prefix=3)).to_pylist()
     found["suffix"] = derive_text(folded, Suffix(suffix=3)).to_pylist()

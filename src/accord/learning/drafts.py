@@ -9,6 +9,7 @@ weights give the same bytes.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -39,6 +40,7 @@ from accord.wording import did_you_mean
 
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
 _DAYS = Fraction(31)
+_WIDTH = 110
 _EDITS = (1, 2)
 _HOW = (
     'Write rule = "score(...) >= 1" with the comparisons that you want and any weights, or name fields with '
@@ -123,8 +125,20 @@ def _bracketed(part: Rule) -> str:
 
 
 def _lines(score: Score) -> str:
-    each = "".join(f"    {_short(levels)};\n" for levels in score.comparisons)
-    return f"score(\n{each}) >= {score.least}"
+    each = "\n".join(_wrapped(f"{_short(levels)};") for levels in score.comparisons)
+    return f"score(\n{each}\n) >= {score.least}"
+
+
+def _wrapped(comparison: str) -> str:
+    """On lines that a page is wide enough for."""
+    return textwrap.fill(
+        comparison,
+        _WIDTH,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _short(levels: Levels) -> str:

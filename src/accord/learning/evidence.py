@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.people_errors import Errors
@@ -90,14 +91,14 @@ def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
     return LearntWeights(model.comparisons, model.weights, model.shares, spread, 1 / model.prior - 1, notes)
 
 
-def from_people(asked: LearningTask) -> LearntWeights:
+def from_people(asked: LearningTask, made: Generated | None = None) -> LearntWeights:
     """Made-up people in two tables, of whom it is known who is who."""
     lacking = [name for name in agreed_columns(asked.fields) if name not in OF_PEOPLE]
-    if lacking:
+    if lacking and made is None:
         has = f"They have {', '.join(OF_PEOPLE)}"
         problem = f"Without a table made-up people are used, who have no {', '.join(lacking)}. {has}."
         raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
-    made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
+    made = made or generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
     # Nobody can mend what is wrong with them.
     specs = relax(asked.fields)
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))

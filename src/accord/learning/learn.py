@@ -26,6 +26,7 @@ from accord.arguments import (
     require_text_or_none,
     wrong,
 )
+from accord.datasets.generated import Generated
 from accord.errors import UsageError
 from accord.learning.drafts import compare_fields, put_weights, score_of, with_score, write_into
 from accord.learning.evidence import (
@@ -88,6 +89,7 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     labels: Path | str | None = None,
     splink: Path | str | None = None,
     compare: Sequence[str] = (),
+    made_up: Generated | None = None,
     records: int | None = None,
     overlap: float | None = None,
     precision: float | None = None,
@@ -124,7 +126,7 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
         fields = {name: spec for name, spec in draft.fields.items() if name in read}
         asked = LearningTask(score, fields, draft.salt, errors, seed)
         if table is None:
-            found = from_people(asked)
+            found = from_people(asked, made_up)
         elif other is not None and labels is not None:
             found = from_labels(asked, (table, other), (own, other_layout or Layout()), Path(labels))
         else:

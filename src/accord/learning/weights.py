@@ -24,7 +24,7 @@ from accord.rules.rule import Levels, Missing, predicates
 
 Floats = NDArray[np.float64]
 
-LARGEST = 12
+LARGEST = 24
 """Bits of one level, either way."""
 _BIT = log(2)
 _SMOOTHING = 0.5

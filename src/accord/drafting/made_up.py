@@ -1,0 +1,177 @@
+"""Records of nobody with the columns of a draft: what its weights are learnt from, and its passes chosen by.
+
+People come from the generator of people; all else, and what people have besides, from that of things. Which
+columns there are follows from the confirmed types and their names, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.datasets import things
+from accord.datasets.generated import Generated
+from accord.datasets.people import generate_people
+from accord.datasets.people_errors import FIELDS as OF_PEOPLE
+from accord.drafting.answers import about_people, title_of
+from accord.drafting.kinds import ColumnKind, Confirmed
+from accord.fields.frequencies import census_names
+
+RECORDS = 1_500
+OVERLAP = 0.5
+_SEED = 21
+_SORTING = frozenset({"genre", "keywords", "topic", "category", "type"})
+"""Names of texts that many things share."""
+_BY_PEOPLE = frozenset({"author", "actor", "director", "writer", "artist", "contact"})
+"""Names of texts in which people are named."""
+_SOLD = (ColumnKind.PRICE, ColumnKind.IDENTIFIER)
+"""What has one of these is a product."""
+_CALLED = (ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME)
+_SPARSE, _KNOWN = 0.2, 0.3
+"""Of how many little is known, and what is known of these."""
+_SECOND_NAMES = 997
+_INITIALS = 0.4
+_DEGREES = 0.0003
+_TOWN = 0.3
+
+Range = tuple[str, str]
+
+
+@cache
+def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range]) -> Generated:
+    """Two tables with these fields as columns, and who is who in them; places lie within the `map_`."""
+    people = about_people(fields)
+    made = generate_people(RECORDS, OVERLAP, _SEED)
+    whose = _whose(made)
+    rng = np.random.default_rng(_SEED)
+    world = things.draw_things(rng, int(max(rows.max() for rows in whose)) + 1)
+    title, products = title_of(fields), any(one.kind in _SOLD for one in fields)
+    lacking = _lacking(rng, fields, world.count)
+    tables = []
+    for number, (cells, rows) in enumerate(zip((made.a, made.b), whose, strict=True)):
+        table, columns = _Table(cells, world, rows, number == 1, people, map_, rng), {"id": cells["id"]}
+        for one in fields:
+            values = table.column(one, title, products)
+            lacks = pa.array(lacking[one.name][rows])
+            columns[one.name] = pc.if_else(lacks, pa.scalar(None, values.type), values)
+        tables.append(pa.table(columns))
+    return Generated(tables[0], tables[1], made.truth.select(["id_a", "id_b"]))
+
+
+def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> dict[str, NDArray[np.bool_]]:
+    """By field, of whom nobody knows it. Of some there is a name and little else: people are known by theirs,
+    things by a title, and in a table that has both a record may have either."""
+    sparse, called = rng.random(count) < _SPARSE, rng.random(count) < 0.5
+    title = title_of(fields)
+    lacks = {one.name: sparse & (rng.random(count) >= _KNOWN) for one in fields}
+    names = [one.name for one in fields if one.kind in _CALLED]
+    for name in names:
+        lacks[name] = sparse & ~called if title else np.zeros(count, np.bool_)
+    if title:
+        lacks[title] = sparse & called if names else np.zeros(count, np.bool_)
+    return lacks
+
+
+def _whose(made: Generated) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By row of both tables, a number for whom or what it is about."""
+    a, b = (np.arange(table.num_rows) + start for table, start in ((made.a, 0), (made.b, made.a.num_rows)))
+    left, right = (
+        np.asarray(pc.index_in(made.truth[name], value_set=table["id"].combine_chunks()))
+        for name, table in (("id_a", made.a), ("id_b", made.b))
+    )
+    b[right] = a[left]
+    return a, b
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One of the two tables: its people, the things that are in their place, row by row, and the dice."""
+
+    people: pa.Table
+    world: things.Things
+    whose: NDArray[np.int64]
+    other: bool
+    """Whether it is the second, which says things in other words."""
+    about_people: bool
+    map_: tuple[Range, Range]
+    rng: things.Random
+
+    def column(self, one: Confirmed, title: str | None, products: bool) -> pa.Array | pa.ChunkedArray:
+        """The cells of a field."""
+        if one.kind in _OWN:
+            return _OWN[one.kind](self)
+        if one.kind in OF_PEOPLE and (self.about_people or one.kind not in _PLACED):
+            return self.people[one.kind]
+        given, word = (self.rng, self.world, self.whose, self.other), one.name.rstrip("_0123456789")
+        if one.kind in _DRAWN:
+            return _DRAWN[one.kind](*given)
+        if word in _BY_PEOPLE:
+            return _whole_names(self)
+        if word in _SORTING:
+            return things.draw_category(*given)
+        return things.name_things(*given, products) if one.name == title else things.describe_things(*given)
+
+
+def _whole_names(table: _Table) -> pa.Array:
+    names = table.people["given"], table.people["surname"]
+    return pc.binary_join_element_wise(*names, " ", null_handling="skip")
+
+
+def _second_names(table: _Table) -> pa.Array:
+    """Most have none; the second is a name like others, and now and then left out."""
+    known = [*census_names("surname")][:_SECOND_NAMES]
+    names = pa.array(known).take(pa.array((table.whose * 7919) % _SECOND_NAMES))
+    lacks = (table.whose % 3 > 0) | (table.rng.random(len(names)) < (0.1 if table.other else 0.02))
+    return pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), names)
+
+
+def _middle_names(table: _Table) -> pa.Array:
+    """The other table has only the first letter of some."""
+    names = table.people["middle"]
+    short = pa.array(table.rng.random(len(names)) < (_INITIALS if table.other else 0.0))
+    return pc.if_else(short, pc.utf8_slice_codeunits(names, 0, 1), names)
+
+
+def _degrees(table: _Table, kind: ColumnKind) -> pa.Array:
+    """Somewhere; places lie together in towns."""
+    north = kind is ColumnKind.LATITUDE
+    low, high = map(float, table.map_[0 if north else 1])
+    town, street = (table.whose * 7919) % 97 / 97, (table.whose * 104_729 * (1 + north)) % 9_973 / 9_973
+    wide = high - low
+    degrees = low + wide * (0.2 + 0.5 * town) + min(_TOWN, 0.2 * wide) * street
+    moved = table.rng.normal(0, _DEGREES / 2, len(degrees)) if table.other else 0.0
+    return pa.array(np.char.mod("%.6f", degrees + moved))
+
+
+_OWN: dict[ColumnKind, Callable[[_Table], pa.Array]] = {
+    ColumnKind.NAME: _whole_names,
+    ColumnKind.MIDDLE: _middle_names,
+    ColumnKind.SURNAME_2: _second_names,
+    ColumnKind.BIRTH_YEAR: lambda table: pc.utf8_slice_codeunits(table.people["birth"], 0, 4),
+    ColumnKind.LATITUDE: partial(_degrees, kind=ColumnKind.LATITUDE),
+    ColumnKind.LONGITUDE: partial(_degrees, kind=ColumnKind.LONGITUDE),
+}
+_PLACED: dict[ColumnKind, Callable[..., pa.Array]] = {
+    ColumnKind.STREET: partial(things.draw_place, which="street"),
+    ColumnKind.CITY: partial(things.draw_place, which="city"),
+    ColumnKind.POSTCODE: partial(things.draw_place, which="postcode"),
+    ColumnKind.PHONE: partial(things.draw_place, which="line"),
+    ColumnKind.EMAIL: things.draw_email,
+}
+"""Things do not live together, and do not move."""
+_DRAWN: dict[ColumnKind, Callable[..., pa.Array]] = {
+    **_PLACED,
+    ColumnKind.IDENTIFIER: things.draw_code,
+    ColumnKind.CATEGORY: things.draw_category,
+    ColumnKind.YESNO: things.draw_flag,
+    ColumnKind.DATE: things.draw_day,
+    ColumnKind.YEAR: things.draw_year,
+    ColumnKind.PRICE: things.draw_price,
+    ColumnKind.NUMBER: things.draw_number,
+}
