@@ -55,7 +55,7 @@ def test_products_find_every_match_of_the_rule() -> None:
 
 def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
     made = generate_products(600, None, 1)
-    text = starter_text("products", "00000000").replace("version = 1", "version = 1\none_to_one = true")
+    text = starter_text("products", "00000000").replace("version = 1", 'version = 1\none_to_one = "pairs"')
     wide = text.replace("hamming(name) <= 5", "hamming(name) <= 20")
     result = accord.simulate(made.a, made.b, parse_agreement(wide), runs=2)
     assert result.matches_found == result.all_matches > result.matches > 100
@@ -65,7 +65,7 @@ def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() ->
     facts = report(result)
     assert (facts["matches"], facts["matches_found"]) == (result.matches, result.matches_found)
     assert f"{result.matches:,} kept one to one; found {result.matches_found:,} of" in words(facts, result)
-    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace("to_one = true", "to_one = false")))
+    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace('"pairs"', "false")))
     assert ids(result) < ids(every)
     assert every.matches_found is None
 

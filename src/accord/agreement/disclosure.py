@@ -82,13 +82,20 @@ def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
             f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
             f"that {partner} can find its other matches{beyond};"
         )
-    if told.chosen_by:
-        lines.append(
-            f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
-            "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
-            "the output, but was disclosed anyway;"
-        )
+    if told.one_to_one:
+        lines.append(_tell_kept(told))
     return tuple(lines)
+
+
+def _tell_kept(told: Leakage) -> str:
+    dropped = "a pair that is dropped is not in the output, but was disclosed anyway;"
+    if not told.chosen_by:
+        kept = "of the pairs found both keep as many as possible with no record twice, by ids alone"
+        return f"nothing more for one-to-one: {kept}; {dropped}"
+    return (
+        f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
+        f"which both keep the one-to-one set of the pairs found with the highest scores; {dropped}"
+    )
 
 
 def _tell_size(agreement: Agreement, side: Side) -> str:
