@@ -117,6 +117,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "agreement": ("agreement.toml", None),
             "engine": (7, None),
             "noise": (7,),
+            "beyond_blocking": FLAG,
             "runs": (*NUMBER, 0),
             "seed": ("3", 1.5, True),
             "layout_a": ("a.toml",),

@@ -25,12 +25,17 @@ def test_laplace_with_greedy() -> None:
 
 
 def test_one_to_one_says_that_dropped_pairs_were_disclosed() -> None:
-    text = TEXT.replace("version = 1", "version = 1\none_to_one = true")
+    text = TEXT.replace("version = 1", 'version = 1\none_to_one = "score"').replace(
+        "same(brand) and hamming(name) <= 5", "score(brand: same -> 1; name: hamming <= 5 -> 1) >= 2"
+    )
     for one in (text, text.replace("greedy = true", "greedy = false")):
         lines = " ".join(learned_about(parse_agreement(one), Side.B))
         assert "the fields of the rule in encoded form (day, brand, name)" in lines
         assert "a pair that is dropped is not in the output, but was disclosed anyway" in lines
         assert ("at once" in lines) == (one is text)
+    told = " ".join(learned_about(parse_agreement(text.replace('"score"', '"pairs"')), Side.B))
+    assert "nothing more for one-to-one: of the pairs found both keep as many as possible" in told
+    assert "a pair that is dropped is not in the output, but was disclosed anyway" in told
     assert "dropped" not in " ".join(learned_about(starter("products"), Side.B))
 
 

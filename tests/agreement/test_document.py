@@ -182,7 +182,7 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     text = starter_text("products", "00000000")
     said, agreed = (
         parse_agreement(text.replace("version = 1", f"version = 1\none_to_one = {value}"))
-        for value in ("false", "true")
+        for value in ("false", '"pairs"')
     )
     assert said == parse_agreement(text)
     assert said.digest == parse_agreement(text).digest
@@ -190,7 +190,7 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     assert "one_to_one" not in said.to_toml()
     assert agreed.digest != said.digest
     assert parse_agreement(agreed.to_toml()) == agreed
-    assert diff(agreed, said) == ["one_to_one is only in ours: on."]
+    assert diff(agreed, said) == ["one_to_one is only in ours: 'pairs'."]
 
 
 def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:

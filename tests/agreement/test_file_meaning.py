@@ -53,18 +53,23 @@ def test_only_what_is_accountable_is_kept() -> None:
         assert problem in found[0]
 
 
-def test_one_to_one_needs_the_fields_of_the_rule_disclosed() -> None:
-    text = TEXT.replace("version = 1", "version = 1\none_to_one = true")
-    assert parse_agreement(text).one_to_one
+def test_one_to_one_by_score_needs_the_fields_of_the_rule_disclosed() -> None:
+    score = "same(day) and score(brand: same -> 1; name: hamming <= 5 -> 1) >= 2"
+    text = TEXT.replace("version = 1", 'version = 1\none_to_one = "score"')
+    text = text.replace("same(day) and same(brand) and hamming(name) <= 5", score)
+    assert parse_agreement(text).one_to_one == "score"
     hidden = text.replace("greedy = true", "greedy = false").replace('"brand", "name"]', '"brand"]', 1)
-    problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
-    mend = "add name to disclose.A or set one_to_one = false."
+    problem = "one_to_one chooses by the score, for which both sides must see the fields of the rule"
+    mend = 'add name to disclose.A or set one_to_one = "pairs".'
     assert faults(hidden) == [f"line {line_of('A = [', hidden)}, disclose.A: {problem}; {mend}"]
     assert len(faults(hidden.replace("greedy = false", "greedy = true"))) == 2
-    # The blocking's fields are no part of it.
-    rule = hidden.replace("same(day) and same(brand) and hamming(name) <= 5", "same(day)")
-    assert parse_agreement(rule.replace('"brand"]', "]").replace('"brand", "name"]', "]")).one_to_one
-    assert "should be a valid boolean" in faults(text.replace("one_to_one = true", "one_to_one = 1"))[0]
+    assert parse_agreement(hidden.replace('"score"', '"pairs"')).one_to_one == "pairs"
+    without = faults(text.replace(score, "same(day)"))
+    line = line_of("one_to_one", text)
+    problem = 'the rule does not ask for a score by which to choose; take "pairs".'
+    assert without == [f"line {line}, one_to_one: {problem}"]
+    for other in ("true", "1", '"best"'):
+        assert "should be False, 'score' or 'pairs'" in faults(text.replace('"score"', other))[0]
 
 
 def test_too_many_bins_are_refused_with_their_number() -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from accord.errors import DataError, UnreadableError
+from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import frequencies
 from accord.fields.frequencies import (
     EVERYBODY,
@@ -22,8 +23,10 @@ from accord.fields.frequencies import (
     Frequencies,
     census_names,
     classes_of,
+    count_values,
     find_classes,
     find_list,
+    list_table,
     read_frequencies,
 )
 from accord.fields.schema import FrequencyField
@@ -155,6 +158,38 @@ def test_a_list_is_read_from_any_kind_of_file(tmp_path: Path) -> None:
     table = pa.table({"value": ["smith", "jones", "d'arc", None], "count": [30, 20, 1, 49]})
     pyarrow.parquet.write_table(table, tmp_path / "list.parquet")
     assert read_frequencies(tmp_path / "list.parquet").digest == of.digest
+
+
+def test_values_are_counted_as_cells_are_folded_and_rare_ones_without_a_name(tmp_path: Path) -> None:
+    names = ["Smith ", "SMITH", "d'Arc", None, "Smith", "ﬁsh", "fish", "x" * 300, "x" * 300]
+    found = count_values(pa.table({"name": names}), "name", least=2)
+    assert dict(zip(found.values.to_pylist(), found.counts.tolist(), strict=True)) == {"smith": 3, "fish": 2}
+    assert found.rest == 3, "d'Arc is too rare and another too long; a row without a value is of nobody"
+    pyarrow.csv.write_csv(list_table(found), tmp_path / "list.csv")
+    again = read_frequencies(tmp_path / "list.csv")
+    assert (again.digest, again.rest) == (found.digest, 3)
+    same = count_values(tmp_path / "list.csv", "value", "count", 1)
+    assert same.digest == found.digest, "of counts, a row without a value is of others"
+    assert list_table(found)["value"].to_pylist() == ["smith", "fish", None]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdeÄ"), st.integers(1, 9)), min_size=1), st.integers(1, 20))
+def test_no_list_names_what_comes_to_less(rows: list[tuple[str, int]], least: int) -> None:
+    table = pa.table({"name": [name for name, _ in rows], "n": [n for _, n in rows]})
+    sums = {name.lower(): sum(n for other, n in rows if other == name) for name, _ in rows}
+    kept = {name: total for name, total in sums.items() if total >= least}
+    if kept:
+        found = count_values(table, "name", "n", least)
+        assert dict(zip(found.values.to_pylist(), found.counts.tolist(), strict=True)) == kept
+        assert found.total == sum(sums.values())
+    else:
+        with pytest.raises(UsageError, match="0 values of the table occur at least"):
+            count_values(table, "name", "n", least)
+
+
+def test_what_is_no_count_is_a_fault_by_row() -> None:
+    with pytest.raises(DataError, match="rows 2, 3, column 'n': is not a whole number"):
+        count_values(pa.table({"name": list("abc"), "n": ["7", "many", None]}), "name", "n")
 
 
 def test_all_faults_at_once_and_no_value(tmp_path: Path) -> None:

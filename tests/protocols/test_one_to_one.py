@@ -49,7 +49,13 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def agreement(**options: Any) -> Agreement:
     plain = worlds.agreement(**options).model_dump(mode="json")
-    return Agreement.model_validate(plain | {"one_to_one": True})
+    return Agreement.model_validate(plain | {"one_to_one": "score" if "score" in plain["rule"] else "pairs"})
+
+
+def hiding(**options: Any) -> Agreement:
+    """By the most pairs, where a match shows nothing but its id."""
+    plain = worlds.agreement(**options).model_dump(mode="json")
+    return Agreement.model_validate(plain | {"one_to_one": "pairs", "disclose": {"A": [], "B": []}})
 
 
 def worth(rule: str, a: tuple[int, int], b: tuple[int, int]) -> int:
@@ -80,6 +86,43 @@ def test_both_sides_keep_the_best_set(kind: str, a: worlds.Rows, b: worlds.Rows)
     assert left.matches_found == right.matches_found == found
     assert left.digest == right.digest
     assert not left.partner_fields, "they are no part of the output"
+
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "plain": {"rule": SCORE, "greedy": False},
+    "all-pairs": {"rule": POINTS, "protocol": "all-pairs", "greedy": False},
+    "psi": {"rule": PAIRS, "protocol": "psi"},
+    "psi-expand": {"rule": POINTS, "protocol": "psi-expand"},
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+@given(a=crowded, b=crowded)
+def test_the_most_pairs_need_no_field(kind: str, a: worlds.Rows, b: worlds.Rows) -> None:
+    """By the textbook with every pair worth 1; and a match brings nothing along for it."""
+    agreed = hiding(**HIDDEN[kind])
+    require_sound(agreed)
+    assert agreed.task.shown_fields == ()
+    left, right, wire = worlds.link(agreed, a, b)
+    every = {(i, j): 1 for i, p in enumerate(a) for j, q in enumerate(b) if worth(HIDDEN[kind]["rule"], p, q)}
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == sorted(best_set(every))
+    assert left.matches_found == right.matches_found == len(every)
+    assert left.digest == right.digest
+    without = agreed.model_copy(update={"one_to_one": False})
+    assert worlds.link(without, a, b)[2].bytes == wire.bytes
+
+
+@given(st.lists(st.sampled_from([1, 2, 3]), min_size=8, max_size=8), st.permutations(range(8)))
+def test_the_most_pairs_are_the_same_in_whatever_order_rows_come(xs: list[int], order: list[int]) -> None:
+    agreed = hiding(rule="same(x)", protocol="all-pairs", greedy=False)
+    table = pa.table({"id": [f"r{i}" for i in range(8)], "x": xs, "y": xs})
+    found = set()
+    for shuffled in (table, table.take(order)):
+        own, other = (load_records(one, agreed.fields, agreed.salt) for one in (shuffled, table.slice(0, 5)))
+        left, _ = _link(agreed, own, other)
+        ids = own.ids.take(pa.array(left.own)), left.partner_ids.take(pa.array(left.partner))
+        found.add(frozenset(zip(*(some.to_pylist() for some in ids), strict=True)))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("kind", ["greedy", "plain", "psi-expand"])

@@ -54,7 +54,7 @@ def lies_in_file(some: Any) -> bool:
 
 @pytest.mark.parametrize("most", [0, 1 << 22])
 def test_fields_are_kept_only_to_choose_by(most: int) -> None:
-    agreed = AGREED.model_copy(update={"one_to_one": True})
+    agreed = AGREED.model_copy(update={"one_to_one": "score"})
     found = Seen(agreed.task, Side.B, Scratch(most=most))
     assert found.fields() == found.checked() == {}
     found.add(disclosed([(1, 2), (3, 4)], 0))

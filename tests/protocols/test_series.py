@@ -127,7 +127,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"protocol": {"A": {"noise": "negligible"}}}, "the δ of the noise 'negligible' depends on sizes"),
     ({"protocol": {"prune": 10}}, "would never be compared"),
     ({"protocol": {"greedy": True, "closure": "candidates"}}, 'set closure = "all", or greedy = false'),
-    ({"one_to_one": True}, "a pair that a run has shown cannot be taken back"),
+    ({"one_to_one": "pairs"}, "a pair that a run has shown cannot be taken back"),
     ({"series": {"versions": 0}}, "versions"),
     ({"series": {"arrivals": {"A": "0%"}}}, "share such as"),
     ({"protocol": {"name": "all-pairs", "A": None, "B": None, "sort": None, "prune": None}, "blocking": []},

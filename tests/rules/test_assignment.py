@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from accord.rules import assignment
 from accord.rules.assignment import MOST_RECORDS, alone, choose
@@ -57,6 +59,16 @@ def kept(worth: Worth) -> Kept:
 @given(small)
 def test_it_is_the_first_by_id_of_those_with_the_largest_sum(worth: Worth) -> None:
     assert kept(worth) == textbook(worth)
+
+
+@given(st.sets(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=60))
+def test_of_pairs_that_are_worth_the_same_as_many_as_possible_are_kept(pairs: Kept) -> None:
+    found = kept(dict.fromkeys(pairs, 1))
+    linked = np.zeros((20, 20), np.int8)
+    for a, b in pairs:
+        linked[a, b] = 1
+    assert len(found) == (maximum_bipartite_matching(csr_array(linked)) >= 0).sum()
+    assert len({a for a, _ in found}) == len({b for _, b in found}) == len(found)
 
 
 @settings(max_examples=100, deadline=None)

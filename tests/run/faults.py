@@ -73,7 +73,7 @@ def agreement(kind: str = "greedy") -> Agreement:
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             # Fields that come with disclosed records are in the journal of an intersection, too.
-            "one_to_one": kind in ("one-to-one", "psi"),
+            "one_to_one": "pairs" if kind in ("one-to-one", "psi") else False,
             "engine": "ot",
         }
     )

@@ -103,7 +103,7 @@ def local_dp() -> Agreement:
 
 
 def one_to_one(agreed: Agreement) -> Agreement:
-    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": True})
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": "pairs"})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +55,7 @@ def test_products_find_every_match_of_the_rule() -> None:
 
 def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
     made = generate_products(600, None, 1)
-    text = starter_text("products", "00000000").replace("version = 1", "version = 1\none_to_one = true")
+    text = starter_text("products", "00000000").replace("version = 1", 'version = 1\none_to_one = "pairs"')
     wide = text.replace("hamming(name) <= 5", "hamming(name) <= 20")
     result = accord.simulate(made.a, made.b, parse_agreement(wide), runs=2)
     assert result.matches_found == result.all_matches > result.matches > 100
@@ -64,7 +65,7 @@ def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() ->
     facts = report(result)
     assert (facts["matches"], facts["matches_found"]) == (result.matches, result.matches_found)
     assert f"{result.matches:,} kept one to one; found {result.matches_found:,} of" in words(facts, result)
-    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace("to_one = true", "to_one = false")))
+    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace('"pairs"', "false")))
     assert ids(result) < ids(every)
     assert every.matches_found is None
 
@@ -79,7 +80,7 @@ def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
     assert replicated.recall == neighbours.recall == 1.0
     short = parse_agreement(text.replace("reach = 0.001", "reach = 0"))
     assert short.plan.losses(short.rule)
-    lossy = accord.simulate(made.a, made.b, adjust(short, greedy=False))
+    lossy = accord.simulate(made.a, made.b, adjust(short, greedy=False), beyond_blocking=True)
     assert lossy.all_matches == replicated.matches
     assert lossy.matches < replicated.matches
     assert lossy.recall == lossy.matches / replicated.matches
@@ -302,13 +303,7 @@ def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
     assert 0.04 < sum(recalls) / 3 < 0.16
 
 
-def test_where_all_pairs_are_too_many_recall_is_among_candidates_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from accord.cli.simulate import report, words
-    from accord.simulation import pair as simulation
-
-    monkeypatch.setattr(simulation, "MOST_TRIED", 1000)
+def test_recall_is_among_the_pairs_that_meet_unless_all_are_asked_for() -> None:
     made = generate_products(200, None, 1)
     text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
     text = text.replace("hamming(name) <= 5", "hamming(name) <= 15")
@@ -316,11 +311,25 @@ def test_where_all_pairs_are_too_many_recall_is_among_candidates_and_says_so(
     found = accord.simulate(made.a, made.b, loose)
     assert found.among_candidates
     assert found.matches == found.all_matches
-    assert "0000 under the rule, among the pairs that meet in the blocking" in words(report(found), found)
-    monkeypatch.undo()
-    every = accord.simulate(made.a, made.b, loose)
+    told = words(report(found), found)
+    assert "1.0000 under the rule among the pairs that meet\n" in told
+    assert "--beyond-blocking looks among all pairs" in told
+    every = accord.simulate(made.a, made.b, loose, beyond_blocking=True)
     assert not every.among_candidates
+    assert ids(every) == ids(found)
     assert every.all_matches > found.all_matches
+    assert every.recall == found.matches / every.all_matches
+    assert "among the pairs that meet" not in words(report(every), every)
+
+
+@pytest.mark.parametrize("protocol", [{}, {"protocol": "local-dp", "window": 62, "epsilon": "4"}])
+def test_a_protocol_that_finds_beyond_its_blocking_is_measured_there(protocol: dict[str, Any]) -> None:
+    made = generate_products(100, None, 1)
+    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    agreed = adjust(parse_agreement(text.replace("hamming(name) <= 5", "hamming(name) <= 15")), **protocol)
+    found = accord.simulate(made.a, made.b, agreed, seed=1)
+    assert not found.among_candidates
+    assert 0 < found.recall <= found.precision == 1.0
 
 
 def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
-from accord.fields.schema import FieldSpec, Hash, TextField
+from accord.fields.schema import FieldSpec, FrequencyField, Hash, TextField
 from accord.protocols.base import Leakage
 from accord.rules.implied import accepts_unseen, enough_alone
 from accord.rules.rule import Same, fields_of, predicates
@@ -82,13 +82,20 @@ def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
             f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
             f"that {partner} can find its other matches{beyond};"
         )
-    if told.chosen_by:
-        lines.append(
-            f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
-            "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
-            "the output, but was disclosed anyway;"
-        )
+    if told.one_to_one:
+        lines.append(_tell_kept(told))
     return tuple(lines)
+
+
+def _tell_kept(told: Leakage) -> str:
+    dropped = "a pair that is dropped is not in the output, but was disclosed anyway;"
+    if not told.chosen_by:
+        kept = "of the pairs found both keep as many as possible with no record twice, by ids alone"
+        return f"nothing more for one-to-one: {kept}; {dropped}"
+    return (
+        f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
+        f"which both keep the one-to-one set of the pairs found with the highest scores; {dropped}"
+    )
 
 
 def _tell_size(agreement: Agreement, side: Side) -> str:
@@ -129,6 +136,7 @@ def advice(agreement: Agreement) -> list[str]:
     if agreement.learnt_from is not None:
         names = {side: agreement.party(side) for side in Side}
         notes.append(f"The rule was {describe_origin(agreement.learnt_from, names)}.")
+    notes += [f"The list {told}." for told in describe_lists(agreement)]
     if agreement.accountable:
         days = counted(agreement.keep_days, "day")
         notes.append(
@@ -170,6 +178,13 @@ def advice(agreement: Agreement) -> list[str]:
     if idle:
         notes.append(f"Used by neither rule nor blocking: {_listed(idle)}.")
     return notes
+
+
+def describe_lists(agreement: Agreement) -> list[str]:
+    """What lists of frequencies were made of, by whoever says that this is public."""
+    specs = (spec for spec in agreement.fields.values() if isinstance(spec, FrequencyField))
+    said = {spec.list: spec.public_source for spec in specs if spec.public_source is not None}
+    return [f"'{name}' is said to be made of public data: {source}" for name, source in said.items()]
 
 
 def alone(agreement: Agreement) -> list[str]:

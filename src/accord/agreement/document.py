@@ -36,7 +36,7 @@ from accord.errors import UsageError
 from accord.fields.recipe import ColumnName
 from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.network import Network
-from accord.protocols.base import Leakage, Task
+from accord.protocols.base import Leakage, OneToOne, Task
 from accord.protocols.parts.bound import Bounds, MostRecords
 from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
@@ -229,8 +229,8 @@ class Agreement(Spec):
     """What travels between the two, and what it promises to each side."""
     disclose: DisclosedColumns = DisclosedColumns()
     """Columns that a matching record shows, besides its id."""
-    one_to_one: StrictBool = False
-    """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
+    one_to_one: OneToOne = False
+    """By what both sides keep the best one-to-one set of the pairs found: score, or the most pairs."""
     most_matches: MostMatches | None = None
     """How many of its records each side shows at most; without it, all that match."""
     engine: EngineOptions

@@ -12,7 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from accord.agreement.document import DisclosedColumns, Parties, RuleText, look_in_passes
 from accord.agreement.file_shape import Where
 from accord.fields.schema import FieldSpec, is_made, is_shown
-from accord.protocols.base import Protocol
+from accord.protocols.base import OneToOne, Protocol
+from accord.protocols.one_to_one import asked_scores
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.protocols.series import series_faults
 from accord.rules.blocking.base import (
@@ -58,7 +59,7 @@ class _Salvaged:
     greedy: bool
     parties: Parties | None
     disclose: DisclosedColumns | None
-    one_to_one: bool
+    one_to_one: OneToOne
     kept_for_nothing: bool
     """Whether days are named for which a run can be replayed that cannot be."""
     accountable: bool
@@ -107,7 +108,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         greedy=kind is not None and protocol.get("greedy", _default(kind, "greedy")) is True,
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
-        one_to_one=data.get("one_to_one") is True,
+        one_to_one=_valid(OneToOne, data.get("one_to_one")) or False,
         kept_for_nothing="keep_days" in data and not data.get("accountable", False),
         accountable=data.get("accountable") is True,
         series="series" in data,
@@ -151,7 +152,7 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
         blocking = [list(one.parts.values()) for one in found.passes]
         yield from found.protocol.faults(found.rule, fields, blocking, simulated)
     if found.series and found.protocol is not None:
-        yield from series_faults(found.protocol, found.one_to_one)
+        yield from series_faults(found.protocol, bool(found.one_to_one))
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:
@@ -244,9 +245,11 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where,
     if found.greedy:
         problem = "greedy discloses the fields of rule and blocking of matched records"
         yield from _hidden_faults(found, [*chosen_by, *found.blocking_fields], problem, "greedy = false")
-    if found.one_to_one:
-        problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
-        yield from _hidden_faults(found, chosen_by, problem, "one_to_one = false")
+    if found.one_to_one == "score" and not asked_scores(found.rule):
+        yield ("one_to_one",), 'the rule does not ask for a score by which to choose; take "pairs".'
+    elif found.one_to_one == "score":
+        problem = "one_to_one chooses by the score, for which both sides must see the fields of the rule"
+        yield from _hidden_faults(found, chosen_by, problem, 'one_to_one = "pairs"')
 
 
 def _hidden_faults(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from accord.privacy.calibration import Audit, Setting
 
 app = typer.Typer(
-    help="Test the privacy claims of a noise, an agreement or a protocol.",
+    help="Test the privacy claims of noise, agreements and protocols.",
     epilog=example("accord audit agreement agreement.toml"),
     no_args_is_help=True,
 )
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 @app.callback()
 def audits() -> None:
-    """Test the privacy claims of a noise, an agreement or a protocol."""
+    """Test the privacy claims of noise, agreements and protocols."""
 
 
 app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))(agreement)

@@ -47,7 +47,7 @@ def series(
     raw: Raw = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list of series as JSON.")] = False,
 ) -> None:
-    """List the series that are kept here, or write all pairs of one.
+    """List the series kept here, or write all pairs of one.
 
     Each pair comes with the run that found it.
     """

@@ -66,6 +66,13 @@ def simulate(
             "noise, records_per_person, prune, greedy; of local-dp window, spread; repeatable.",
         ),
     ] = None,
+    beyond_blocking: Annotated[
+        bool,
+        typer.Option(
+            "--beyond-blocking",
+            help="Look among all pairs, not only those that meet, for what the rule accepts: takes long.",
+        ),
+    ] = False,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Repeat with fresh noise.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     layout_a: Annotated[
@@ -116,6 +123,7 @@ def simulate(
             agreed,
             engine=engine,
             noise=noise,
+            beyond_blocking=beyond_blocking,
             runs=runs,
             seed=seed,
             layout_a=own["A"][1],
@@ -187,8 +195,8 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     spread = f" ± {facts['comparisons_sd']:,.0f} over {len(result.runs)} runs" if len(result.runs) > 1 else ""
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
-        f"Matches          {_kept(facts)} of {facts['all_matches']:,} that the rule accepts",
-        f"Recall           {facts['recall']:.4f} {_of_rule(facts)}",
+        f"Matches          {_kept(facts)} of {facts['all_matches']:,} that the rule accepts{_where(facts)}",
+        f"Recall           {facts['recall']:.4f} under the rule{_where(facts)}",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
         f"Candidate pairs  {facts['candidate_pairs']:,}{_of_all(facts)}",
@@ -204,6 +212,8 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         better = "all-pairs would take fewer comparisons, find every match and spend nothing (ε = 0)"
         lines.append(f"Worth knowing    {better}")
     lines += [f"Worth knowing    {line}" for line in result.advice]
+    if facts["among_candidates"]:
+        lines.append("Worth knowing    blocking may lose matches; --beyond-blocking looks among all pairs")
     if facts["left_out"]:
         lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
@@ -228,16 +238,15 @@ def _of_all(facts: dict[str, Any]) -> str:
     return f" of {facts['all_pairs']:,}"
 
 
-def _of_rule(facts: dict[str, Any]) -> str:
-    if not facts["among_candidates"]:
-        return "under the rule"
-    return "under the rule, among the pairs that meet in the blocking: all pairs are too many to try"
+def _where(facts: dict[str, Any]) -> str:
+    """Where the pairs that the rule accepts were looked for."""
+    return " among the pairs that meet" * facts["among_candidates"]
 
 
 def _describe_passes(facts: dict[str, Any]) -> list[str]:
     """What each pass brings together, of the true pairs where they are known; the best buckets."""
     passes, lines = facts.get("passes_of_truth", facts["passes"]), []
-    of = "true pairs" if "passes_of_truth" in facts else "pairs that the rule accepts"
+    of = "true pairs" if "passes_of_truth" in facts else f"pairs that the rule accepts{_where(facts)}"
     for one in passes:
         if len(passes) > 1:
             lines.append(

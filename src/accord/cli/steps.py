@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 STEPS = {
     "Try it out": ("demo", "generate", "simulate"),
-    "Agree": ("init", "check", "plan", "learn"),
+    "Agree": ("init", "check", "plan", "learn", "frequencies"),
     "Get ready, once": ("identity", "partner", "ledger"),
     "Link": ("link", "resume", "runs", "series"),
     "Afterwards": ("report", "receipt", "replay", "forget", "state"),

@@ -14,7 +14,8 @@ counts. A field cleans the list as it cleans cells, and counts of values that be
 Two lists ship: the names of the US census of 1990, in the public domain; the first lines of `names.txt.gz`
 say where they come from. A file of one's own is a table with the columns `value` and `count`. Values are
 folded as cells are, and none stands twice; a row without a value counts all whose value is not listed. Nobody
-goes on with another list than the agreed.
+goes on with another list than the agreed. `count_values` makes a list of a table that is public: of few
+people who share a value it does not tell the value.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import DataError, Fault, FaultyError, UnreadableError
+from accord.errors import DataError, Fault, FaultyError, UnreadableError, UsageError
 from accord.fields.cleaning import clean
 from accord.fields.folding import fold, trim
 from accord.fields.schema import FieldSpec, FrequencyField
@@ -42,7 +43,7 @@ from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.opened import Faults
 from accord.table.sniffing import sniff_text
-from accord.table.sources.opening import open_table
+from accord.table.sources.opening import TableLike, find_place, open_table
 
 _TAG = b"accord frequencies 1\n"
 NameKind = Literal["female", "male", "surname"]
@@ -192,6 +193,62 @@ def _listed(counts: Mapping[str, int], everybody: int) -> Frequencies:
     return Frequencies(values, np.array(list(counts.values()), np.int64), everybody - sum(counts.values()))
 
 
+def count_values(
+    source: TableLike, column: str, count_column: str | None = None, least: int = 5
+) -> Frequencies:
+    """How often each value of a column occurs, or the sum of another column for it; what comes to less than
+    `least`, or no list can hold, is in the rest. Raises all faults of the counts."""
+    columns = [column] if count_column is None else [column, count_column]
+    place = find_place(source)
+    layout = Layout() if place is None else sniff_text(place, Layout(), (), columns)
+    try:
+        table = open_table(source, columns, layout)
+    except DataError as error:
+        error.mend = "Name columns that are there with `column=` and `count_column=`."
+        raise
+    schema = pa.schema({"value": pa.large_string(), "count": pa.int64()})
+    faults, tally = Faults(table), schema.empty_table()
+    for batch in table.batches:
+        values = fold(to_text(batch.column(column)))
+        counts = pa.array(np.ones(len(values), np.int64))
+        if count_column is not None:
+            texts = to_text(batch.column(count_column))
+            faults.note(*_not_whole(texts, count_column))
+            counts = _whole(texts)
+        tally = _add_up(pa.concat_tables([tally, pa.table([values, counts], schema)]))
+        faults.first += batch.num_rows
+    if found := [*table.broken.values(), *faults.in_order()]:
+        raise DataError(table.name, found, table.counting)
+    return _name_common(tally, least, count_column is not None, table.name)
+
+
+def _add_up(rows: pa.Table) -> pa.Table:
+    return rows.group_by("value").aggregate([("count", "sum")]).rename_columns(_COLUMNS)
+
+
+def _name_common(tally: pa.Table, least: int, counted: bool, name: str) -> Frequencies:
+    """The list of a tally. A row of counts without a value is of others; of a table of people, of nobody."""
+    tally = tally if counted else tally.filter(pc.is_valid(tally["value"]))
+    values, counts = tally["value"].combine_chunks(), np.asarray(tally["count"])
+    odd = pc.or_(pc.greater(pc.utf8_length(values), _LONGEST), pc.match_substring(values, "\0"))
+    named = (counts >= least) & np.asarray(pc.fill_null(pc.invert(odd), False))
+    if not 0 < named.sum() <= MOST_VALUES or counts.sum() >= 10**_MOST_DIGITS:
+        raise UsageError(
+            problem=f"{named.sum():,} values of {name} occur at least {least:,} times, all together "
+            f"{counts.sum():,} times. A list holds 1 to {MOST_VALUES:,} values, and counts of {_MOST_DIGITS} "
+            "digits: see `least=`."
+        )
+    return Frequencies(values.filter(pa.array(named)), counts[named], int(counts[~named].sum()))
+
+
+def list_table(of: Frequencies) -> pa.Table:
+    """A list as `read_frequencies` reads it: the most frequent first, the rest last."""
+    listed = pa.table({"value": of.values, "count": of.counts})
+    listed = listed.sort_by([("count", "descending"), ("value", "ascending")])
+    rest = pa.table({"value": pa.array([None], listed["value"].type), "count": pa.array([of.rest])})
+    return pa.concat_tables([listed, rest]) if of.rest else listed
+
+
 def read_frequencies(path: Path) -> Frequencies:
     """Read a list from a file of any kind, with the columns value and count; or raise all its faults."""
     try:
@@ -226,9 +283,15 @@ def _wrong(values: pa.Array, counts: pa.Array) -> Iterator[tuple[str, str, NDArr
     long = pc.greater(pc.utf8_length(values), _LONGEST)
     yield "value", f"is longer than {_LONGEST} letters", _rows(long)
     yield "value", "holds a NUL character", _rows(pc.match_substring(values, "\0"))
+    rows, column, problem = _not_whole(counts, "count")
+    yield column, problem, rows
+
+
+def _not_whole(counts: pa.Array, column: str) -> tuple[NDArray[np.bool_], str, str]:
+    """What is no count, as a fault of the column."""
     whole = pc.fill_null(pc.match_substring_regex(trim(counts), _WHOLE), False)
-    largest = 10**_MOST_DIGITS - 1
-    yield "count", f"is not a whole number from 1 to {largest:,}, in digits alone", _rows(pc.invert(whole))
+    problem = f"is not a whole number from 1 to {10**_MOST_DIGITS - 1:,}, in digits alone"
+    return _rows(pc.invert(whole)), column, problem
 
 
 def _whole(counts: pa.Array) -> pa.Array:

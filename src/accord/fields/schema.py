@@ -38,6 +38,10 @@ Exact = Annotated[
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+PUBLIC_PATTERN = (
+    r"^[^\x00-\x20\"`\\\x7f-\xa0][^\x00-\x1f\"`\\\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]{0,199}$"
+)
+"""One line that is the same on every terminal, and in quotes: the partner may have written it."""
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 HASH_BITS = 80
 _OF_TEXTS = ("prefix", "suffix", "initial", "code", *SOUNDS, *DATE_WORDS)
@@ -258,6 +262,7 @@ class FrequencyField(_Field):
     The list is named by its digest and is not part of the agreement: each side has it (frequencies.py).
     """
 
+    later: ClassVar = (*Recipe.later, "public_source")
     joins: ClassVar = True
 
     type: Literal["frequency"]
@@ -267,6 +272,8 @@ class FrequencyField(_Field):
     """Of the list's values and counts, as they are read; any other list is refused."""
     shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
     """In descending order: a value's class is how many of these its share in the list is below."""
+    public_source: Annotated[str, StringConstraints(pattern=PUBLIC_PATTERN)] | None = None
+    """What the list was made of, by whoever says that this is public."""
 
     @model_validator(mode="after")
     def _fits(self) -> FrequencyField:

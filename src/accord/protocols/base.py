@@ -53,6 +53,8 @@ Blockings = Sequence[Sequence[AnyPart]]
 """The parts of each pass."""
 Fault = tuple[tuple[str | int, ...], str]
 """(where in the agreement, what is wrong and what to do)"""
+OneToOne = Literal[False, "score", "pairs"]
+"""By what both sides keep the best one-to-one set of the pairs found (one_to_one.py); False: all are kept."""
 Options = dict[str, object]
 """A protocol as an agreement writes it."""
 
@@ -70,8 +72,7 @@ class Task:
     protocol: Protocol
     disclose: Mapping[Side, tuple[str, ...]]
     salt: str
-    one_to_one: bool = False
-    """Whether both sides keep the best one-to-one set of the pairs found (one_to_one.py)."""
+    one_to_one: OneToOne = False
     most_matches: Bounds = field(default_factory=dict)
     """The most records that each side shows (bound.py); all that match, if it has no bound."""
 
@@ -93,7 +94,7 @@ class Task:
     @property
     def chosen_by(self) -> tuple[str, ...]:
         """The fields by which both sides choose among the pairs found."""
-        return fields_of(self.rule) if self.one_to_one else ()
+        return fields_of(self.rule) if self.one_to_one == "score" else ()
 
     @property
     def checked_by(self) -> tuple[str, ...]:
@@ -180,7 +181,8 @@ class Leakage:
     learnt_from: LearntFrom = "nothing"
     """What weights and threshold of the rule tell of its records, (ε, δ) does not cover."""
     chosen_by: tuple[str, ...] = ()
-    """Of each matching record, in encoded form, so that both keep the same pairs: one-to-one."""
+    """Of each matching record, in encoded form, so that both keep the same pairs: one-to-one by score."""
+    one_to_one: OneToOne = False
     checked_by: tuple[str, ...] = ()
     """Of each matching record, in encoded form, so that both can check that it matches."""
     most: Most | None = None
@@ -319,7 +321,8 @@ class Protocol(Spec):
             fields=self.shown_fields(task),
             beyond_blocking=self.finds_beyond(),
             chosen_by=task.chosen_by,
-            checked_by=() if task.one_to_one else task.checked_by,
+            one_to_one=task.one_to_one,
+            checked_by=() if task.chosen_by else task.checked_by,
             most=task.most_matches.get(side),
         )
 

@@ -374,7 +374,7 @@ class _Side:
             dummies=dummies,
             released=self.own.released,
             phases=Phases(),
-            partner_fields=theirs.fields if self.task.one_to_one else {},
+            partner_fields=theirs.fields if self.task.chosen_by else {},
         )
 
 

@@ -1,14 +1,18 @@
 """One-to-one: of the pairs found both sides keep the best set in which no record stands twice.
 
-It is computed when the matches are known, by each side for itself, from what both hold: the pairs, their ids
-and the encoded fields of the rule, which every disclosed record brings along. The agreement names them all as
-disclosed (agreement/file.py), so a record tells no more than its owner agreed to; and they are sent encoded,
-not made again from the disclosed columns, because only their owner knows how a column writes its dates.
+It is computed when the matches are known, by each side for itself, from what both hold. The agreement says
+what makes a set the best:
 
-A pair is worth the sum of the scores that the rule asks for in any case: of the rule itself, or of the parts
-of its outermost conjunction. Where the thresholds are not above 0, scores count from there, so that no match
-lowers the sum. A rule without such a score takes as many pairs as possible. `rules/assignment.py` says
-what the best set is, and why both sides find the same; the digest of the output compares them (confirm.py).
+    "pairs"   as many pairs as possible: the pairs and their ids are enough, so a match shows nothing for it
+    "score"   the largest sum of scores. It takes the encoded fields of the rule, which every disclosed record
+              brings along. The agreement names them all as disclosed (agreement/file_meaning.py), so a record
+              tells no more than its owner agreed to; and they are sent encoded, not made again from the
+              disclosed columns, because only their owner knows how a column writes its dates.
+
+By score, a pair is worth the sum of the scores that the rule asks for in any case: of the rule itself, or of
+the parts of its outermost conjunction. Where the thresholds are not above 0, scores count from there, so that
+no match lowers the sum. `rules/assignment.py` says what the best set is, and why both sides find the same;
+the digest of the output compares them (confirm.py).
 
 To choose, all pairs that were found are in memory, unlike in the rest of a run: a choice depends on the whole
 connected part that a pair is in.
@@ -45,7 +49,7 @@ _WORK_TO_CHOOSE = 1000
 
 def work_of(task: Task, pairs: int) -> int:
     """What is done in the clear with so many pairs that were found."""
-    return pairs * (_WORK_A_MATCH + _WORK_TO_CHOOSE * task.one_to_one)
+    return pairs * (_WORK_A_MATCH + _WORK_TO_CHOOSE * bool(task.one_to_one))
 
 
 def keep_best(task: Task, mine: OwnSide, outcome: Outcome) -> Outcome:
@@ -58,8 +62,11 @@ def keep_best(task: Task, mine: OwnSide, outcome: Outcome) -> Outcome:
     kept = alone(left, right)
     shared = np.flatnonzero(~kept)
     left, right = left[shared], right[shared]
-    tables = Tables(task.fields, *_by_side(mine, mine.records.columns, outcome.partner_fields))
-    worth = _worth(task.rule, tables, *(rows.astype(np.int64) for rows in (pairs.a[left], pairs.b[right])))
+    worth = np.ones(len(shared), np.int64)
+    if task.chosen_by and len(shared):
+        tables = Tables(task.fields, *_by_side(mine, mine.records.columns, outcome.partner_fields))
+        rows = pairs.a[left].astype(np.int64), pairs.b[right].astype(np.int64)
+        worth = _worth(task.rule, tables, *rows)
     kept[shared] = choose(left, right, worth)
     best = replace(pairs, keys=pairs.keys[kept])
     return replace(outcome, pairs=best, partner_fields={}, matches_found=len(pairs))
@@ -77,10 +84,13 @@ def _by_side(mine: OwnSide, own: T, partner: T) -> tuple[T, T]:
     return (own, partner) if mine.side is Side.A else (partner, own)
 
 
+def asked_scores(rule: Rule) -> list[Score]:
+    """The scores that a rule asks for in any case."""
+    return [part for part in (rule.parts if isinstance(rule, And) else (rule,)) if isinstance(part, Score)]
+
+
 def _worth(rule: Rule, tables: Tables, left: Ints, right: Ints) -> Ints:
     """What each pair is worth: at least 1. *Requires* pairs that the rule accepts."""
-    asked = [part for part in (rule.parts if isinstance(rule, And) else (rule,)) if isinstance(part, Score)]
-    if not asked or not len(left):
-        return np.ones(len(left), np.int64)
+    asked = asked_scores(rule)
     comparisons = tuple(each for score in asked for each in score.comparisons)
     return scores(comparisons, tables, left, right) + max(0, 1 - sum(score.least for score in asked))

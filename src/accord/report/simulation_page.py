@@ -78,7 +78,7 @@ def _time(result: Simulation) -> Markup:
     runs = sum(run.seconds for run in result.runs)
     parts = {
         "reading both tables, and the rest": max(0.0, result.seconds - result.join_seconds - runs),
-        "all pairs that the rule accepts, in the clear": result.join_seconds,
+        "the pairs that the rule accepts, in the clear": result.join_seconds,
         f"{counted(len(result.runs), 'run')} of the protocol": runs,
     }
     ideal = " The engine 'ideal' compares in the clear: a real one takes longer." * (result.engine == "ideal")
@@ -87,10 +87,10 @@ def _time(result: Simulation) -> Markup:
 
 
 def _found(result: Simulation) -> Section:
-    of_rule = "of the pairs that the rule accepts"
+    where = " among the pairs that meet in the blocking" * result.among_candidates
     shown: list[tuple[str, Markup | str | int]] = [
-        ("Matches", f"{result.matches:,} of {result.all_matches:,} that the rule accepts"),
-        ("Recall", f"{result.recall:.4f} {of_rule}" + ("; among those compared" * result.among_candidates)),
+        ("Matches", f"{result.matches:,} of {result.all_matches:,} that the rule accepts{where}"),
+        ("Recall", f"{result.recall:.4f} of these"),
         ("Precision", f"{result.precision:.4f} under the rule"),
         ("Comparisons", f"{result.comparisons:,.0f}, {result.cost_ratio:.2%} of all pairs"),
         ("Left out", f"{result.left_out:,} by the policies of the agreement"),
@@ -135,9 +135,10 @@ def _passes(result: Simulation) -> Markup:
         points.append((float(so_far), one.recall_so_far))
         cells = [f"{one.recall:.4f}", f"{one.recall_so_far:.4f}", f"{one.candidate_pairs:,}"]
         rows.append([one.name, *cells])
+    where = ", among those that meet in one," * result.among_candidates
     says = (
-        "Pass by pass: the share of the pairs accepted by the rule that they bring together, against the "
-        "candidate pairs that they cost."
+        f"Pass by pass: the share of the pairs accepted by the rule{where} that they bring together, against "
+        "the candidate pairs that they cost."
     )
     axes = Axis("candidate pairs, in all passes so far"), Axis("recall", 1)
     drawn = lines("Recall against cost", says, [CurveLine("after each pass", points)], axes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from accord.agreement.disclosure import CONDITION, learned_about
+from accord.agreement.disclosure import CONDITION, describe_lists, learned_about
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
@@ -176,6 +176,7 @@ def describe(offer: Offer) -> str:
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         *_describe_learnt(offer),
+        *(f"List         {told}" for told in describe_lists(offer.agreement)),
         *_describe_accountable(offer),
         f"Records      {_describe_records(offer)}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),

@@ -3,7 +3,8 @@
 `simulate` sees both tables, so it is for planning, teaching and research on data that one may see; a linkage
 never runs this way. The program is the one that runs between two parties; only the wire is a queue in memory,
 and with the `ideal` engine the comparisons are made in the clear. Beside the protocol's output it finds the
-exact matches of the rule, which the output is measured against.
+pairs that the rule accepts, which the output is measured against: among those that meet in the blocking,
+which is what the protocol can find, or, if asked, among all. Under a complete blocking these are the same.
 """
 
 from __future__ import annotations
@@ -22,18 +23,16 @@ import pyarrow.compute as pc
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.arguments import require, require_function, require_text, require_text_or_none
+from accord.arguments import require, require_flag, require_function, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release, prepare
-from accord.protocols.binned import MOST_TRIED
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Watch
-from accord.ranges import contained
-from accord.rules.evaluate import Tables
-from accord.rules.join import Index, each_meeting, has_index
+from accord.rules.evaluate import Tables, holds
+from accord.rules.join import Index, each_meeting
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
@@ -42,7 +41,7 @@ from accord.side import Side
 from accord.simulation.known import Known
 from accord.simulation.report import Quality, judge
 from accord.simulation.truth import read_truth
-from accord.spill import PIECE, Scratch
+from accord.spill import Scratch
 from accord.table.layout import Layout
 from accord.table.pairs import Half, Paired, Pairs, PairTable, order_pairs
 from accord.table.sources.opening import TableLike, require_table
@@ -82,10 +81,9 @@ class Simulation(Paired):
     records_b: int
     left_out: int
     all_matches: int
-    """Pairs that the rule accepts, whether or not the protocol compares them; see `among_candidates`."""
+    """Pairs that the rule accepts, whether or not the protocol finds them; see `among_candidates`."""
     among_candidates: bool
-    """Whether only pairs that meet in the blocking were looked at for these: of a rule without an index, on
-    tables of which all pairs are too many to try."""
+    """Whether only pairs that meet in the blocking were looked at for these, and it may lose some."""
     true_positives: int
     """Matches of the first run that the rule accepts."""
     candidate_pairs: int
@@ -129,7 +127,7 @@ class Simulation(Paired):
     def _facts(self) -> dict[str, str]:
         return {
             "matches": tell_kept(self.matches, self.matches_found),
-            "recall under the rule": f"{self.recall:.4f}",
+            "recall under the rule": f"{self.recall:.4f}{' of the pairs that meet' * self.among_candidates}",
             "comparisons": f"{self.comparisons:,.0f}",
             "of all pairs": f"{self.cost_ratio:.2%}",
         }
@@ -145,7 +143,7 @@ class Simulation(Paired):
 
     @cached_property
     def recall(self) -> float:
-        """The share of all matches that was found, whether or not it was kept: the mean over the runs."""
+        """The share of `all_matches` that was found, whether or not it was kept: the mean over the runs."""
         found = [run.matches if run.matches_found is None else run.matches_found for run in self.runs]
         return mean(found) / self.all_matches if self.all_matches else 1.0
 
@@ -186,6 +184,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
     *,
     engine: str = "ideal",
     noise: str | None = None,
+    beyond_blocking: bool = False,
     runs: int = 1,
     seed: int | None = None,
     layout_a: Layout | None = None,
@@ -194,11 +193,13 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
 ) -> Simulation:
     """Run the agreement's protocol on two tables (files, or anything with the Arrow C stream interface).
 
-    `noise` replaces the agreement's, `paper-2017` included, which no linkage may use. With a seed the run can
-    be repeated exactly.
+    `noise` replaces the agreement's, `paper-2017` included, which no linkage may use. `beyond_blocking` has
+    all pairs looked at for those that the rule accepts, which may take long. With a seed the run can be
+    repeated exactly.
     """
     began = time.perf_counter()
     _require_kinds(a, b, engine, noise, runs, seed, watch)
+    require_flag("beyond_blocking", beyond_blocking)
     for argument, layout in (("layout_a", layout_a), ("layout_b", layout_b)):
         if layout is not None:
             require(argument, layout, "a Layout", Layout)
@@ -209,7 +210,8 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
     for side, own, partner in ((Side.A, left, right), (Side.B, right, left)):
         if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
             raise UsageError(problem=problem)
-    among = len(left) * len(right) > MOST_TRIED and not has_index(agreement.rule, agreement.fields)
+    among = not (beyond_blocking or agreement.protocol.finds_beyond())
+    among = among and bool(agreement.plan.losses(agreement.rule))
     accepted = _accepted(agreement, tables, left, right, among)
     joined = time.perf_counter()
     releases = {
@@ -229,7 +231,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         left_out=left.left_out + right.left_out,
         all_matches=len(accepted),
         among_candidates=among,
-        true_positives=_common(first, accepted, right),
+        true_positives=_count_accepted(agreement, tables, first),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
         passes=by_pass(agreement, left, right, accepted.pieces(), noise),
@@ -358,17 +360,10 @@ def _as_rows(outcome: Outcome, right: Records) -> Pairs:
     return replace(outcome.pairs, b=partner[outcome.pairs.b])
 
 
-def _common(found: Pairs, accepted: Pairs, right: Records) -> int:
-    """How many pairs are in both. Both are in the order of ids, so what a stretch of one has in the other is
-    a stretch, too."""
-    place, common, start = right.by_id.places[found.b], 0, 0
-    for first in range(0, len(found), PIECE):
-        a, b = found.places(first, first + PIECE)
-        keys = a * accepted.width + place[b]
-        stop = start + int(np.searchsorted(accepted.keys[start:], keys[-1], "right"))
-        common += int(contained(keys, np.asarray(accepted.keys[start:stop])).sum())
-        start = stop
-    return common
+def _count_accepted(agreement: Agreement, tables: Tables, found: Pairs) -> int:
+    """How many of these the rule accepts."""
+    each = ((left.astype(np.int64), right.astype(np.int64)) for left, right in found.pieces())
+    return sum(int(holds(agreement.rule, tables, *rows).sum()) for rows in each)
 
 
 def load_both(
