@@ -36,7 +36,7 @@ def learn(
     learnt_from: Annotated[
         str | None,
         typer.Option(
-            help="Whose data it is, for the agreement: nobody, public, A, B, a party's name or both."
+            help="Whose data it is, for the agreement: nobody, public, A, B, a party or both."
         ),
     ] = None,
     linked_table: Annotated[
@@ -52,7 +52,7 @@ def learn(
     ] = None,
     other: Annotated[
         Path | None,
-        typer.Option(help="The table of id_b; without --labels, learn from what pairs look like."),
+        typer.Option(help="The table of id_b; without --labels, pairs are told apart by looks."),
     ] = None,
     splink: Annotated[
         Path | None, typer.Option(help="A trained Splink model, as JSON, instead of tables.")
