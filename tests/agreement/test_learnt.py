@@ -73,8 +73,8 @@ def test_leakage_and_words_name_the_side_whose_data_it_was(origin: str, of_a: st
             "B": "The rule was learned from data of south-register that is, it says, not the linked table.",
             "A linked": "The rule was learned from the table of north-register that is linked.",
             "B linked": "The rule was learned from the table of south-register that is linked.",
-            "A and B": "The rule was learned from data of north-register and south-register that is, they say, "
-            "not in the linked tables.",
+            "A and B": "The rule was learned from data of north-register and south-register that is, they "
+            "say, not in the linked tables.",
             "A and B linked": "The rule was learned from data of north-register and south-register that is "
             "linked.",
         }[origin]

@@ -43,6 +43,10 @@ def question(seed: int = 0, errors: float = 1.0) -> LearningTask:
     return task_of(AGREED, AGREED.rule, errors, seed)
 
 
+def compared_all() -> LearningTask:
+    return replace(question(), blocking=build_blocking((), AGREED.fields, AGREED.salt))
+
+
 def alone(name: str, spec: FieldSpec) -> LearningTask:
     """The usual comparison of one field, of all pairs."""
     fields = {name: spec}
@@ -156,7 +160,7 @@ def test_no_errors_find_every_copy() -> None:
 def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:
     """Passes on the birth date: of matches without it, or with a slip, none is ever found."""
     made = generate_people(300, None, 5)
-    everything = question()
+    everything = compared_all()
     passes = (PassSpec(parts=(KeySpec(kind="key", field="birth", buckets=50),)),)
     met = replace(everything, blocking=build_blocking(passes, AGREED.fields, AGREED.salt))
     beside = replace(everything, rest=parse_rule("same(postcode)"))
@@ -211,7 +215,7 @@ def test_nothing_that_meets_is_refused(tmp_path: Path) -> None:
 
 def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = generate_people(200, None, 5)
-    asked = question()
+    asked = compared_all()
     a, b = asked.load(made.a, Layout()), asked.load(made.b, Layout())
     tables = Tables(asked.fields, a.columns, b.columns)
     rng = np.random.default_rng(0)

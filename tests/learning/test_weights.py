@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.learning.patterns import Comparisons, PatternCounts, Weights
-from accord.learning.weights import LARGEST, Ratios, bits_of, whole
+from accord.learning.weights import FEWEST, LARGEST, Drafted, Ratios, bits_of, fit, rare_levels, whole
 from accord.rules.words import compare, dice, missing, same
 
 
@@ -91,7 +91,8 @@ def test_bits_of_a_level(m: float, u: float, bits: int) -> None:
     assert bits_of(1, 1e-9) == LARGEST
 
 
-DRAFT = (compare((same("a"), 3), (dice("a") >= 0.8, 1), (missing("a"), 0), otherwise=-2),) + (
+DRAFT = (
+    compare((same("a"), 3), (dice("a") >= 0.8, 1), (missing("a"), 0), otherwise=-2),
     compare((same("b"), 2), otherwise=-1),
 )
 
