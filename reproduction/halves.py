@@ -13,8 +13,8 @@ from statistics import mean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.learning.patterns import persons
 from reproduction.quality_data import Tables
-from reproduction.weights import best_threshold
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -63,24 +63,11 @@ class Truth:
 
     def halve(self, seed: int, turn: int) -> Half:
         """The half to learn from in this turn."""
-        whose = self._persons()
-        persons = int(whose.max()) + 1
-        chosen = np.zeros(persons, np.bool_)
-        chosen[np.random.default_rng([seed, turn]).permutation(persons)[: persons // 2]] = True
+        whose = np.unique(persons((self.left, self.right), self.sizes), return_inverse=True)[1]
+        people = int(whose.max()) + 1
+        chosen = np.zeros(people, np.bool_)
+        chosen[np.random.default_rng([seed, turn]).permutation(people)[: people // 2]] = True
         return Half(chosen[whose[: self.sizes[0]]], chosen[whose[self.sizes[0] :]])
-
-    def _persons(self) -> Ints:
-        """The number of the person of each row of A, then of B: the least row that true pairs join it to."""
-        least = np.arange(sum(self.sizes))
-        right = self.right + self.sizes[0]
-        while True:
-            both = np.minimum(least[self.left], least[right])
-            lower = least.copy()
-            np.minimum.at(lower, self.left, both)
-            np.minimum.at(lower, right, both)
-            if np.array_equal(lower, least):
-                return np.unique(least, return_inverse=True)[1]
-            least = lower
 
 
 def judge(found: int, right: int, true: int) -> Judged:
@@ -98,10 +85,21 @@ def judge_scores(truth: Truth, half: Half, left: Ints, right: Ints, scores: Floa
     true = truth.contains(left, right)
     learns = half.holds(left, right)
     missed = truth.count(half) - int(true[learns].sum())
-    weighs = np.ones(int(learns.sum()))
-    least = best_threshold(scores[learns], true[learns].astype(np.float64), weighs, missed)
+    least = best_threshold(scores[learns], true[learns], missed)
     found = half.other.holds(left, right) & (scores >= least)
     return judge(int(found.sum()), int((found & true).sum()), truth.count(half.other))
+
+
+def best_threshold(scores: Floats, true: Flags, missed: int) -> float:
+    """The score from which on F1 is best: halfway between the two that it divides; so many true pairs have
+    none."""
+    order = np.argsort(-scores, kind="stable")
+    ordered, right = scores[order], np.cumsum(true[order])
+    f1 = 2 * right / (np.arange(1, len(order) + 1) + true.sum() + missed)
+    ends = np.append(ordered[1:] < ordered[:-1], True)
+    last = int(np.argmax(np.where(ends, f1, -1.0)))
+    below = ordered[last + 1] if last + 1 < len(ordered) else ordered[last]
+    return float((ordered[last] + below) / 2)
 
 
 def average(turns: list[Judged]) -> tuple[Judged, float]:

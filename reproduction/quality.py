@@ -2,7 +2,7 @@
 
 Every system sees the same cells (quality_data.py). What it may learn with labels, it learns from one half of
 the people, and is judged on the other; ten times, by a seed (halves.py). Of Accord that is the weights and
-the threshold of a score, as whole numbers (weights.py), of recordlinkage the weights and the threshold of a
+the threshold of a score, as `accord learn` finds them, of recordlinkage the weights and the threshold of a
 regression, of Splink and anonlink the threshold; Splink estimates its weights without labels, on all records.
 
 Accord is judged on the pairs that meet in the passes of its agreement, by its rule in the clear: what the
@@ -28,14 +28,16 @@ import pyarrow.csv
 from accord import Agreement, read_agreement
 from accord.agreement.adjusting import adjust
 from accord.fields.load import load_records
+from accord.learning.evidence import from_labels
+from accord.learning.learn import finish, task_of
 from accord.rules.evaluate import Tables as Columns
 from accord.rules.join import meeting_pairs
-from accord.rules.rule import And, Score
+from accord.rules.rule import Rule
+from accord.table.layout import Layout
 from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
 from reproduction.quality_private import link_privately
 from reproduction.quality_rows import OURS, SYSTEMS, Line, Rows, Turn
-from reproduction.weights import learn, level_numbers
 
 TURNS = 10
 FILTER_BYTES = 128
@@ -143,21 +145,24 @@ def agreement(dataset: Dataset) -> Agreement:
     return adjust(agreed, protocol="all-pairs") if dataset.all_pairs else agreed
 
 
-def _learnt(case: Case, agreed: Agreement) -> Iterator[tuple[Score, Judged]]:
-    """The rule of each turn, from the pairs that the half to learn from would compare, and how well it does
-    on those that the other would."""
-    draft = agreed.rule
-    assert isinstance(draft, Score)
+def _learnt(case: Case, agreed: Agreement) -> Iterator[tuple[Rule, Judged]]:
+    """The rule of each turn, from the half to learn from, and how well it does on the other."""
     columns, truth = _columns(case.tables, agreed), case.truth
-    left, right = meeting_pairs(And(()), columns, truth.sizes, agreed.plan)
-    levels, true = level_numbers(draft, columns, left, right), truth.contains(left, right)
     for half in case.halves:
-        inside, outside = half.holds(left, right), half.other.holds(left, right)
-        missed = truth.count(half) - int(true[inside].sum())
-        learnt = learn(draft, levels[inside], true[inside], missed)
-        found = learnt.sums(levels[outside]) >= learnt.rule.least
-        right_ones = int((found & true[outside]).sum())
-        yield learnt.rule, judge(int(found.sum()), right_ones, truth.count(half.other))
+        rule = learn(case, agreed, half)
+        left, right = meeting_pairs(rule, columns, truth.sizes, agreed.plan)
+        found = half.other.holds(left, right)
+        true = truth.contains(left[found], right[found])
+        yield rule, judge(int(found.sum()), int(true.sum()), truth.count(half.other))
+
+
+def learn(case: Case, agreed: Agreement, half: Half) -> Rule:
+    """As `accord learn` does from labels; but also from fewer than it accepts, which some halves have."""
+    a, b = case.tables.a.filter(pa.array(half.a)), case.tables.b.filter(pa.array(half.b))
+    labels = case.tables.truth.filter(pa.array(half.holds(case.truth.left, case.truth.right)))
+    asked = task_of(agreed, agreed.rule)
+    found = from_labels(asked, (a, b), (Layout(), Layout()), labels, fewest=1)
+    return finish(agreed, agreed.rule, found, "public", np.random.default_rng(asked.seed)).rule
 
 
 def _measure_peer(case: Case, system: str) -> Measured:

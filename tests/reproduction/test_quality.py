@@ -50,6 +50,7 @@ def test_every_set_has_an_agreement_that_reads_its_columns(dataset: Dataset) -> 
 
 
 def test_accord_is_judged_on_what_it_did_not_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "TURNS", 3)
     write_small(tmp_path)
     asked = []
 

@@ -12,16 +12,18 @@ from typing import Literal
 from accord.protocols.base import LearntFrom
 from accord.side import Side
 
-Origin = Literal["nobody", "public", "A", "B", "A linked", "B linked"]
-"""Nobody's records, but made-up ones; public ones; a party's, and whether they are in the table that is
-linked."""
+Origin = Literal["nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A and B linked"]
+"""Nobody's records, but made-up ones; public ones; a party's or both parties', and whether they are in the
+tables that are linked."""
+LINKED: dict[Origin, Origin] = {"A": "A linked", "B": "B linked", "A and B": "A and B linked"}
+"""The origins that are somebody's, and what each is called where it is linked."""
 
 
 def learnt_about(origin: Origin | None, side: Side) -> LearntFrom:
     """Of which of a side's records the rule tells."""
-    if origin == side.value:
-        return "another table"
-    return "this table" if origin == f"{side.value} linked" else "nothing"
+    if origin is None or side.value not in origin.split():
+        return "nothing"
+    return "another table" if origin in LINKED else "this table"
 
 
 def describe_origin(origin: Origin, names: dict[Side, str]) -> str:
@@ -30,7 +32,10 @@ def describe_origin(origin: Origin, names: dict[Side, str]) -> str:
         return "learned from made-up records, which belong to nobody"
     if origin == "public":
         return "learned from public data"
-    name = names[Side(origin[0])]
-    if origin in ("A", "B"):
-        return f"learned from data of {name} that is, it says, not the linked table"
-    return f"learned from the table of {name} that is linked"
+    whose = [names[side] for side in Side if side.value in origin.split()]
+    if len(whose) == 2:
+        told = "that is, they say, not in the linked tables" if origin in LINKED else "that is linked"
+        return f"learned from data of {' and '.join(whose)} {told}"
+    if origin in LINKED:
+        return f"learned from data of {whose[0]} that is, it says, not the linked table"
+    return f"learned from the table of {whose[0]} that is linked"

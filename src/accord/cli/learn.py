@@ -35,16 +35,23 @@ def learn(
     ] = None,
     learnt_from: Annotated[
         str | None,
-        typer.Option(help="Whose data it is, for the agreement: nobody, public, A, B or a party's name."),
+        typer.Option(help="Whose data it is, for the agreement: nobody, public, A, B, a party or both."),
     ] = None,
     linked_table: Annotated[
         bool,
         typer.Option("--linked-table", help="TABLE is the very one to be linked; the agreement says so."),
     ] = False,
     labels: Annotated[
-        Path | None, typer.Option(help="All pairs (id_a, id_b) of TABLE and --other that are matches.")
+        Path | None,
+        typer.Option(
+            help="All pairs (id_a, id_b) of TABLE and --other that are matches; or some pairs, with a third "
+            "column, match (1 or 0)."
+        ),
     ] = None,
-    other: Annotated[Path | None, typer.Option(help="The table of id_b, for --labels.")] = None,
+    other: Annotated[
+        Path | None,
+        typer.Option(help="The table of id_b; without --labels, pairs are told apart by looks."),
+    ] = None,
     splink: Annotated[
         Path | None, typer.Option(help="A trained Splink model, as JSON, instead of tables.")
     ] = None,
@@ -78,8 +85,8 @@ def learn(
 ) -> None:
     """Learn the weights and the threshold of a rule's score.
 
-    From made-up people, from records with made-up errors, from labels, or from a Splink model. Prints
-    what is expected of the rule, for you alone, and writes only whole numbers.
+    From made-up people, from records with made-up errors, from labels, from two tables without labels, or
+    from a Splink model. Prints what is expected of the rule, for you alone, and writes only whole numbers.
     """
     from accord.agreement.file import read_agreement
     from accord.learning.learn import learn as run
@@ -123,6 +130,8 @@ def _facts(found: Learnt) -> dict[str, Any]:
         "learnt_from": found.agreement.learnt_from,
         "expected": asdict(found.expected) | {"f1": found.expected.f1},
         "strangers": found.strangers,
+        "matches": found.matches,
+        "met": found.met,
         "levels": [[asdict(level) for level in each] for each in found.levels],
         "curve": [asdict(point) | {"f1": point.f1} for point in found.curve],
         "notes": [as_options(note) for note in found.notes],
@@ -130,10 +139,12 @@ def _facts(found: Learnt) -> dict[str, Any]:
 
 
 def _show(found: Learnt) -> None:
-    """Levels, thresholds, what is expected, and the rule."""
+    """What it learned from, levels, thresholds, what is expected, and the rule."""
     from accord.cli.table import print_table
     from accord.learning.drafts import rule_lines
 
+    if found.matches is not None and found.met is not None:
+        say(f"{_learned_from(found.matches, found.met)}\n")
     rows = [
         [level.level, f"{level.weight:+d}", f"{level.of_matches:.2%}", f"{level.of_others:.4%}"]
         for each in found.levels
@@ -153,18 +164,36 @@ def _show(found: Learnt) -> None:
         ]
         for point in near
     ]
-    title = f"Expected, with {found.strangers:,.0f} pairs of strangers for each match, if all are compared"
+    title = f"Expected, with {found.strangers:,.0f} pairs of strangers for each match, compared as drafted"
     print_table(title, ["threshold", "precision", "recall", "F1"], rows)
     say("")
-    say(f"Expected precision {chosen.precision:.4f} and recall {chosen.recall:.4f}, from this rule:\n")
+    say(
+        f"Expected precision {chosen.precision:.4f}, recall {chosen.recall:.4f}, F1 {chosen.f1:.4f}"
+        f"{_told_interval(chosen.interval)}, from this rule:\n"
+    )
     say(rule_lines(found.rule))
     if found.notes:
         say("\n".join(["", "Worth knowing:", *(f"  - {as_options(note)}" for note in found.notes)]))
 
 
+def _learned_from(matches: int, met: int) -> str:
+    missed = matches - met
+    told = "all of them are compared" if not missed else f"{met:,} of them are compared"
+    if missed:
+        told += f", and {missed:,} are missed by the passes or by what stands beside the score"
+    return f"Learned from {matches:,} known matches: {told}."
+
+
+def _told_interval(interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return f" (with so many matches, 95 % between {low:.4f} and {high:.4f})"
+
+
 def _tell(agreed: Agreement, out: Path | None) -> None:
     """What was written, and whom the rule tells of."""
-    from accord.agreement.learnt import describe_origin
+    from accord.agreement.learnt import LINKED, describe_origin
     from accord.side import Side
 
     wrote = (
@@ -173,6 +202,6 @@ def _tell(agreed: Agreement, out: Path | None) -> None:
     assert agreed.learnt_from is not None
     names = {side: agreed.party(side) for side in Side}
     told = f"The rule is {describe_origin(agreed.learnt_from, names)}; the agreement says so."
-    if agreed.learnt_from in ("A", "B"):
+    if agreed.learnt_from in LINKED:
         told += " If it is linked after all, learn again with --linked-table."
     say(f"{wrote} {told}", err=True)

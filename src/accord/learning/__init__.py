@@ -2,7 +2,8 @@
 
     learn                                        from a draft to a rule with weights
     drafts                                       the score of a draft, and what was learnt in its place
-    evidence, mistakes                           what is learnt from; made-up errors
+    evidence, labels, mistakes                   what is learnt from; labelled pairs, made-up errors
+    unlabelled                                   which pairs are likely matches, where nobody says
     patterns, weights, threshold                 counts of pairs → weights → where to draw the line
     splink_model, splink_sql, nearest            models of Splink, and what Accord has for their measures
 

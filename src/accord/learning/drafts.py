@@ -38,6 +38,8 @@ from accord.rules.text import RuleSyntaxError, parse_rule
 from accord.rules.thresholds import Fields
 from accord.wording import did_you_mean
 
+_AGREES, _DIFFERS = 6, -2
+"""What equality and its contrary weigh in the usual comparisons, as long as nothing was learnt."""
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
 _DAYS = Fraction(31)
 _WIDTH = 110
@@ -72,6 +74,12 @@ def score_of(rule: Rule) -> Score:
     return scores[0]
 
 
+def rest_of(rule: Rule) -> Rule:
+    """What stands beside the score."""
+    parts = rule.parts if isinstance(rule, And) else (rule,)
+    return And(tuple(part for part in parts if not isinstance(part, Score)))
+
+
 def with_score(rule: Rule, score: Score) -> Rule:
     """The rule with another score in the place of its own."""
     parts = rule.parts if isinstance(rule, And) else (rule,)
@@ -98,9 +106,10 @@ def _usual(name: str, spec: FieldSpec) -> Levels:
         whens += [Edit(name, bound) for bound in _EDITS if bound < spec.encoder.length]
     elif isinstance(spec, DateField):
         whens.append(Within(name, _DAYS, True))
+    levels = [Level(when, _AGREES - 2 * place) for place, when in enumerate(whens)]
     if spec.missing == "differs":
-        whens.append(Missing(name))
-    return Levels(tuple(Level(when, 0) for when in whens), 0)
+        levels.append(Level(Missing(name), 0))
+    return Levels(tuple(levels), _DIFFERS)
 
 
 def put_weights(comparisons: Comparisons, weights: Weights, least: int) -> Score:

@@ -1,49 +1,68 @@
-"""What is learnt from: labelled pairs, one's own records with made-up errors, made-up people, a Splink model.
+"""What is learnt from: labelled pairs, pairs without labels, one's own records with made-up errors, made-up
+people, a Splink model.
 
 Each becomes the same thing, a `LearntWeights`: the comparisons with their weights, and how sums spread over
-matches and over others. Where pairs were counted, the spread is found by setting a fifth of them aside in
-turn, so that no pair judges weights that were learnt from it.
+matches and over others. What counts are the pairs that the draft would compare: those that meet in its passes
+and satisfy what stands beside its score. A match that is not among them is missed whatever the weights.
+
+Where it is known who is who, what is expected comes from five folds of people: the sums of a fold are those
+of weights that were learnt without anybody in it. The threshold is chosen on these sums and on those of the
+final weights together, since each alone moves with a few pairs where labels are few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
-from accord.fields.columns import Records
+from accord.fields.columns import Records, rows_of
 from accord.fields.load import load_records
 from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, agreed_columns
+from accord.learning import labels as labelled
 from accord.learning.mistakes import Rates, relax, with_errors
-from accord.learning.patterns import Comparisons, PatternCounts, Weights, count
+from accord.learning.patterns import (
+    FOLDS,
+    Comparisons,
+    FoldedCounts,
+    Pairs,
+    PatternCounts,
+    Weights,
+    count,
+    deal,
+)
 from accord.learning.splink_model import read_splink
 from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
-from accord.learning.weights import fit
-from accord.ranges import distinct
-from accord.rules.evaluate import Indices, Tables
-from accord.rules.rule import Score
+from accord.learning.unlabelled import Unlabelled, tell_apart
+from accord.learning.weights import FEWEST, Drafted, Prior, Ratios, fit, rare_levels, whole
+from accord.ranges import contained
+from accord.rules.blocking.base import Blocking, build_blocking
+from accord.rules.evaluate import Indices, Tables, holds
+from accord.rules.join import candidates
+from accord.rules.rule import Rule, Score, fields_of
 from accord.rules.thresholds import Fields
-from accord.simulation.truth import read_truth
+from accord.side import Side
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
 
 OVERLAP = 0.5
 """Of two tables, where nothing is said of it."""
+_MOST_PAIRS = 4_000_000
+"""That are looked at to see what strangers look like."""
 _MOST_ROWS = 2_000
-"""Of a table: their pairs, four million, show what strangers look like."""
-_FEWEST_MATCHES = 20
-_FOLDS = 5
+"""Of a table that is copied with errors."""
 _MADE_UP = 2_000
+_NONE = np.zeros(0, np.int64)
 
 Shares = tuple[tuple[Sequence[float], Sequence[float]], ...]
 """By comparison: of how many matches and of how many others each level decides."""
@@ -56,18 +75,29 @@ class LearntWeights:
     comparisons: Comparisons
     weights: Weights
     shares: Shares
-    spread: ScoreSpread
+    choice: ScoreSpread
+    """By which the threshold is chosen."""
+    expected: ScoreSpread
+    """By which it is judged."""
     strangers: float
     """How many pairs of strangers there are for each match, if nothing else is known of the linkage."""
+    matches: int | None = None
+    """Known ones that were learnt from; None where none is known."""
+    met: int | None = None
+    """How many of them the draft would compare."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learnt: the weights of a score on these fields."""
+    """What is to be learnt: the weights of a score on these fields, for pairs that are compared."""
 
     score: Score
+    rest: Rule
+    """What else a match has to satisfy."""
+    blocking: Blocking
     fields: Mapping[str, FieldSpec]
+    """All that these read."""
     salt: str
     errors: float
     """So many times as many made-up ones as usual."""
@@ -75,6 +105,34 @@ class LearningTask:
 
     def load(self, source: TableLike, layout: Layout) -> Records:
         return load_records(source, self.fields, self.salt, (), layout)
+
+    def compares(self, tables: Tables, pairs: Pairs) -> Pairs:
+        """Those of the pairs that meet and satisfy what stands beside the score."""
+        met = self.blocking.compares(tables, *pairs) & holds(self.rest, tables, *pairs)
+        return pairs[0][met], pairs[1][met]
+
+    def pairs(self, tables: Tables, rows: Pairs) -> Iterator[Pairs]:
+        """All that are compared between some rows of A and some of B, each once, in batches."""
+        some = Tables(
+            self.fields,
+            {name: rows_of(column, rows[0]) for name, column in tables.a.items()},
+            {name: rows_of(column, rows[1]) for name, column in tables.b.items()},
+        )
+        for left, right in candidates(some, (len(rows[0]), len(rows[1])), self.blocking):
+            kept = holds(self.rest, some, left, right)
+            yield rows[0][left[kept]], rows[1][right[kept]]
+
+    def sample(self, tables: Tables, sizes: tuple[int, int], rng: np.random.Generator) -> Pairs:
+        """Rows of A and of B between which not too many pairs meet."""
+        a, b = (
+            self.blocking.counts(side, columns, size)
+            for side, columns, size in zip(Side, (tables.a, tables.b), sizes, strict=True)
+        )
+        left, right = self.blocking.pairs()
+        share = sqrt(min(1.0, _MOST_PAIRS / max(1, int(a[left] @ b[right]))))
+        return _sample(rng, sizes[0], round(share * sizes[0])), _sample(
+            rng, sizes[1], round(share * sizes[1])
+        )
 
 
 def strangers_in(records: int, overlap: float = OVERLAP) -> float:
@@ -88,36 +146,90 @@ def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
     spread = spread_of_levels(model.weights, model.shares)
     independent = "What is expected holds if comparisons err independently and no value is missing."
     notes = (*model.notes, independent)
-    return LearntWeights(model.comparisons, model.weights, model.shares, spread, 1 / model.prior - 1, notes)
+    strangers = 1 / model.prior - 1
+    return LearntWeights(
+        model.comparisons, model.weights, model.shares, spread, spread, strangers, notes=notes
+    )
 
 
-def from_people(asked: LearningTask, made: Generated | None = None) -> LearntWeights:
-    """Made-up people in two tables, of whom it is known who is who."""
-    lacking = [name for name in agreed_columns(asked.fields) if name not in OF_PEOPLE]
-    if lacking and made is None:
-        has = f"They have {', '.join(OF_PEOPLE)}"
-        problem = f"Without a table made-up people are used, who have no {', '.join(lacking)}. {has}."
-        raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
-    made = made or generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
+def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:
+    """Two made-up tables of which it is known who is who; of people, if there are no others."""
+    if made is None:
+        _require_people(asked)
+        made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
+    if set(agreed_columns(asked.fields)) - set(made.a.column_names):
+        # Only passes want what they lack.
+        read = {
+            name for name, spec in asked.fields.items() if set(spec.columns(name)) <= set(made.a.column_names)
+        }
+        fields = {name: asked.fields[name] for name in asked.fields if name in read}
+        asked = replace(asked, fields=fields, blocking=build_blocking((), fields, asked.salt))
     # Nobody can mend what is wrong with them.
     specs = relax(asked.fields)
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))
-    return _weigh(asked, a, b, _rows_of(made.truth, a, b), len(a))
+    found = _weigh(asked, a, b, labelled.rows_of(made.truth, a, b), Ratios(asked.score.comparisons))
+    return replace(found, strangers=strangers_in(len(a)))
+
+
+def _require_people(asked: LearningTask) -> None:
+    read = fields_of(asked.score)
+    wanted = agreed_columns({name: spec for name, spec in asked.fields.items() if name in read})
+    lacking = [name for name in wanted if name not in OF_PEOPLE]
+    if lacking:
+        has = f"They have {', '.join(OF_PEOPLE)}"
+        problem = f"Without a table made-up people are used, who have no {', '.join(lacking)}. {has}."
+        raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
 
 
 def from_labels(
-    asked: LearningTask, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout], labels: Path
+    asked: LearningTask,
+    tables: tuple[TableLike, TableLike],
+    layouts: tuple[Layout, Layout],
+    labels: TableLike,
+    fewest: int = FEWEST,
 ) -> LearntWeights:
-    """Two tables, and all pairs of them that are matches."""
+    """Two tables, and pairs of them of which somebody says whether they are matches, so many at least."""
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
-    truth = read_truth(labels)
-    true = _rows_of(truth, a, b)
-    if len(true[0]) < _FEWEST_MATCHES:
-        problem = f"{len(true[0]):,} labelled pairs are in the tables, but at least {_FEWEST_MATCHES} are"
+    found = labelled.read_labels(labels, a, b)
+    matches = len(found.matches[0])
+    if matches < fewest:
+        problem = f"{matches:,} labelled pairs are in the tables, but at least {fewest} are"
         raise UsageError(problem=f"{problem} needed to learn from. Label more, or learn from made-up errors.")
-    unknown = truth.num_rows - len(true[0])
-    uncounted = f"{unknown:,} of the labels do not count: repeated, or of records that do not exist."
-    return _weigh(asked, a, b, true, max(len(a), len(b)), (uncounted,) if unknown else ())
+    uncounted = f"{found.uncounted:,} of the labels do not count: repeated, or of records that do not exist."
+    learnt = _weigh(asked, a, b, found.matches, None, None if found.all_known else found.others)
+    strangers = len(a) * len(b) / matches - 1 if found.all_known else strangers_in(max(len(a), len(b)))
+    return replace(learnt, strangers=strangers, notes=(uncounted,) if found.uncounted else ())
+
+
+def from_unlabelled(
+    asked: LearningTask, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout]
+) -> LearntWeights:
+    """Two tables of which nobody knows who is who."""
+    a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
+    sizes, both = (len(a), len(b)), Tables(asked.fields, a.columns, b.columns)
+    rows = asked.sample(both, sizes, np.random.default_rng(asked.seed))
+    comparisons = asked.score.comparisons
+    pairs = Unlabelled.of(comparisons, both, asked.pairs(both, rows))
+    if not len(pairs.left):
+        raise UsageError(problem="No two records of the tables meet in the draft's passes.")
+    evidence = tell_apart(comparisons, pairs, OVERLAP * min(len(rows[0]), len(rows[1])))
+    matches = float(evidence.matches.sum())
+    if matches < FEWEST:
+        problem = (
+            f"About {matches:.0f} matches seem to be in the tables, but learning needs at least {FEWEST}"
+        )
+        raise UsageError(problem=f"{problem}. Give larger tables, or learn from labels or made-up errors.")
+    prior = Drafted(comparisons, rare_levels(comparisons, evidence))
+    points = prior.points(evidence)
+    weights = whole(comparisons, fit(comparisons, evidence, prior.start(evidence)), points)
+    totals = matches, len(rows[0]) * len(rows[1]) - matches
+    spread = replace(_spread([(evidence.scores(weights), evidence)], totals), counted=None)
+    notes = (
+        f"Without labels: about {matches:,.0f} of the pairs that meet seem to be matches, and all figures "
+        "rest on that guess. It assumes that a record has at most one partner in the other table.",
+    )
+    shares = _shares(comparisons, evidence)
+    return LearntWeights(comparisons, weights, shares, spread, spread, totals[1] / matches, notes=notes)
 
 
 def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> LearntWeights:
@@ -125,17 +237,19 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
     # What is no file may be readable only once.
     source = _whole(table, asked, layout) if hasattr(table, "__arrow_c_stream__") else table
     size = len(asked.load(source, layout))
-    if size < _FEWEST_MATCHES:
-        problem = f"{size:,} records are in the table, but learning needs at least {_FEWEST_MATCHES}"
+    if size < FEWEST:
+        problem = f"{size:,} records are in the table, but learning needs at least {FEWEST}"
         raise UsageError(problem=f"{problem}. Give a larger table, or none for made-up people.")
     rng = np.random.default_rng(asked.seed)
     cells = _whole(source, asked, layout)
-    cells = cells.take(pa.array(_sample(rng, cells.num_rows)))
+    cells = cells.take(pa.array(_sample(rng, cells.num_rows, _MOST_ROWS)))
     rates = Rates().scaled(asked.errors)
     copy = with_errors(cells, asked.score, asked.fields, layout, rates, rng)
     a = asked.load(cells, layout)
     b = load_records(copy, relax(asked.fields), asked.salt, (), layout)
-    return _weigh(asked, a, b, _rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b), size)
+    true = labelled.rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b)
+    found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons))
+    return replace(found, strangers=strangers_in(size))
 
 
 def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
@@ -145,70 +259,80 @@ def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
     return pa.Table.from_batches(open_named(table, columns, layout).batches)
 
 
-def _rows_of(truth: pa.Table, a: Records, b: Records) -> tuple[Indices, Indices]:
-    """The rows that true pairs name, each pair once, without those that are not there."""
-    rows = [
-        pc.index_in(truth[name].combine_chunks().cast(ids.type), value_set=ids)
-        for name, ids in (("id_a", a.ids), ("id_b", b.ids))
-    ]
-    known = pc.and_(*map(pc.is_valid, rows))
-    left, right = (np.asarray(found.filter(known)).astype(np.int64) for found in rows)
-    width = max(1, len(b))
-    keys = distinct(left * width + right)
-    return keys // width, keys % width
-
-
-def _sample(rng: np.random.Generator, size: int) -> Indices:
+def _sample(rng: np.random.Generator, size: int, most: int) -> Indices:
     """Some rows, in their order."""
-    if size <= _MOST_ROWS:
+    if size <= most:
         return np.arange(size)
-    return np.sort(rng.choice(size, _MOST_ROWS, replace=False))
+    return np.sort(rng.choice(size, most, replace=False))
 
 
 def _weigh(
     asked: LearningTask,
     a: Records,
     b: Records,
-    true: tuple[Indices, Indices],
-    size: int,
-    notes: tuple[str, ...] = (),
+    true: Pairs,
+    prior: Prior | None,
+    listed: Pairs | None = None,
 ) -> LearntWeights:
+    """From true pairs, and others: of all records, or, if there are `listed` ones that are no matches, of the
+    records that these and the true ones name. Drawn to the draft, if there is no other prior."""
     rng = np.random.default_rng(asked.seed)
-    comparisons = asked.score.comparisons
-    rows = _sample(rng, len(a)), _sample(rng, len(b))
-    evidence = count(comparisons, Tables(asked.fields, a.columns, b.columns), true, rows)
+    comparisons, tables = asked.score.comparisons, Tables(asked.fields, a.columns, b.columns)
+    sizes = len(a), len(b)
+    met = asked.compares(tables, true)
+    if not len(met[0]):
+        raise UsageError(problem="No match meets in the draft's passes: nothing can be learned from them.")
+    rows = asked.sample(tables, sizes, rng)
+    if listed is not None:
+        rows = np.unique(np.append(true[0], listed[0])), np.unique(np.append(true[1], listed[1]))
+    picked = asked.compares(tables, listed) if listed is not None else (_NONE, _NONE)
+    folds = deal(true, sizes, rng)
+    evidence = count(comparisons, tables, met, asked.pairs(tables, rows), folds, picked)
     if not evidence.others.sum():
         raise UsageError(problem="All pairs are matches: nothing tells them from others. Give more records.")
-    shares = tuple(_shares(evidence, place, len(each.weights)) for place, each in enumerate(comparisons))
-    spread = spread_of(*_set_aside(comparisons, evidence, rng))
-    return LearntWeights(comparisons, fit(comparisons, evidence), shares, spread, strangers_in(size), notes)
+    inside = contained(true[0], rows[0]) & contained(true[1], rows[1])
+    totals = float(len(true[0])), float(len(rows[0]) * len(rows[1]) - inside.sum())
+    prior = prior or Drafted(comparisons, rare_levels(comparisons, evidence.whole))
+    return _fit(comparisons, evidence, prior, totals)
 
 
-def _shares(evidence: PatternCounts, place: int, levels: int) -> tuple[Sequence[float], Sequence[float]]:
+def _fit(
+    comparisons: Comparisons, evidence: FoldedCounts, prior: Prior, totals: tuple[float, float]
+) -> LearntWeights:
+    all_, to_learn = evidence.whole, evidence.without(None)
+    points = prior.points(to_learn)
+
+    def weigh(counts: PatternCounts) -> Weights:
+        return whole(comparisons, fit(comparisons, counts, prior.start(counts)), points)
+
+    weights = weigh(to_learn)
+    aside = [(weigh(evidence.without(fold)), evidence.within(fold)) for fold in range(FOLDS)]
+    expected = [(counts.scores(of), counts) for of, counts in aside]
+    choosing = [*expected, (all_.scores(weights), all_)]
+    twice = 2 * totals[0], 2 * totals[1]
+    spreads = _spread(choosing, twice), _spread(expected, totals)
+    strangers = totals[1] / totals[0]
+    shares, met = _shares(comparisons, all_), round(all_.matches.sum())
+    return LearntWeights(comparisons, weights, shares, *spreads, strangers, round(totals[0]), met)
+
+
+def _spread(parts: Sequence[tuple[Indices, PatternCounts]], totals: tuple[float, float]) -> ScoreSpread:
+    """Of pairs under several weights, by their sums."""
+    sums = np.concatenate([of for of, _ in parts])
+    matches = np.concatenate([counts.matches for _, counts in parts])
+    others = np.concatenate([counts.others for _, counts in parts])
+    # A pattern that no pair has would only widen the range of sums.
+    some = matches + others > 0
+    return spread_of(sums[some], matches[some], others[some], totals)
+
+
+def _shares(comparisons: Comparisons, evidence: PatternCounts) -> Shares:
+    return tuple(_share(evidence, place, len(each.weights)) for place, each in enumerate(comparisons))
+
+
+def _share(evidence: PatternCounts, place: int, levels: int) -> tuple[Sequence[float], Sequence[float]]:
     held = [
         np.bincount(evidence.patterns[:, place], counts, levels) / max(counts.sum(), 1)
         for counts in (evidence.matches, evidence.others)
     ]
     return held[0].tolist(), held[1].tolist()
-
-
-def _set_aside(
-    comparisons: Comparisons, evidence: PatternCounts, rng: np.random.Generator
-) -> tuple[Indices, Indices, Indices]:
-    """The sums of all pairs, each under weights that were learnt without it, with how many matches and others
-    have them."""
-    parts: list[tuple[Indices, Indices, Indices]] = []
-    for matches, others in zip(_deal(evidence.matches, rng), _deal(evidence.others, rng), strict=True):
-        kept = PatternCounts(evidence.patterns, evidence.matches - matches, evidence.others - others)
-        parts.append((evidence.scores(fit(comparisons, kept)), matches, others))
-    scores, matches, others = (np.concatenate(found) for found in zip(*parts, strict=True))
-    return scores, matches, others
-
-
-def _deal(counts: Indices, rng: np.random.Generator) -> Iterator[Indices]:
-    """Each of so many pairs into one of the folds."""
-    left = counts.copy()
-    for folds in range(_FOLDS, 0, -1):
-        dealt = rng.binomial(left, 1 / folds)
-        left = left - dealt
-        yield dealt

@@ -3,22 +3,25 @@
     a draft, whose rule has a score ─┬─ made-up people ────────────┐
                                      ├─ a table, made-up errors ───┤
                                      ├─ two tables, their labels ──┼─ weights ─ threshold ─ an agreement
+                                     ├─ two tables, no labels ─────┤
                                      └─ a model of Splink ─────────┘
 
 Everything happens on one's own side, and what comes out for the partner is an agreement with whole numbers in
-its rule. Expected precision and recall are for two tables of a stated size and overlap of which all pairs are
-compared; they are told to whoever learns, and written nowhere.
+its rule. Expected precision and recall are for two tables of a stated size and overlap of which those pairs
+are compared that the draft compares; they are told to whoever learns, and written nowhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.agreement.learnt import Origin
+from accord.agreement.learnt import LINKED, Origin
 from accord.arguments import (
     as_path_or_none,
     require,
@@ -28,15 +31,16 @@ from accord.arguments import (
 )
 from accord.datasets.generated import Generated
 from accord.errors import UsageError
-from accord.learning.drafts import compare_fields, put_weights, score_of, with_score, write_into
+from accord.learning.drafts import compare_fields, put_weights, rest_of, score_of, with_score, write_into
 from accord.learning.evidence import (
     OVERLAP,
     LearningTask,
     LearntWeights,
     from_labels,
+    from_made_up,
     from_mistakes,
-    from_people,
     from_splink,
+    from_unlabelled,
     strangers_in,
 )
 from accord.learning.threshold import ExpectedQuality, choose, curve
@@ -68,6 +72,10 @@ class Learnt:
     """What it would do with other thresholds."""
     strangers: float
     """Pairs of strangers for each match, in the linkage that this is for."""
+    matches: int | None
+    """Known matches that it learned from; None where none is known."""
+    met: int | None
+    """How many of them meet in the draft's passes and satisfy the rest of its rule; others are missed."""
     notes: tuple[str, ...]
 
     @property
@@ -86,10 +94,10 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     learnt_from: str | None = None,
     linked_table: bool = False,
     other: TableLike | None = None,
-    labels: Path | str | None = None,
+    labels: TableLike | None = None,
     splink: Path | str | None = None,
-    compare: Sequence[str] = (),
     made_up: Generated | None = None,
+    compare: Sequence[str] = (),
     records: int | None = None,
     overlap: float | None = None,
     precision: float | None = None,
@@ -100,18 +108,21 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
 ) -> Learnt:
     """Learn the weights and the threshold of a draft's score.
 
-    The draft's rule has a score with any weights; or `compare` names fields to be compared in the usual ways.
-    Without anything else, made-up people are used. From a `table` it learns by made-up `errors`, that many
-    times as many as usual; or, if there is an `other` one and `labels`, a file of all pairs id_a, id_b
-    that are matches, from these. `splink` takes the weights of a trained model, in its JSON.
+    The draft's rule has a score; or `compare` names fields to be compared in the usual ways. Without anything
+    else, made-up people are used, or what is `made_up`. From a `table` it learns by made-up `errors`, that
+    many times as many as usual; or, if there is an `other` one, from the pairs of both: with `labels`, a
+    table of all pairs id_a, id_b that are matches, or a file whose third column, match, says of each whether
+    it is one; and without them by what most pairs look like. `splink` takes the weights of a trained model,
+    in its JSON. With two tables, weights are drawn to the draft's, and those keep these that few have.
 
-    `learnt_from` says whose data they are, "nobody", "public", "A", "B" or a party's name, and `linked_table`
-    that the table is the very one to be linked. The threshold is the best one for tables with that many
-    `records` per side and this `overlap`, or the best with at least this `precision`.
+    `learnt_from` says whose data they are, "nobody", "public", "A", "B", a party's name or "both", and
+    `linked_table` that the table is the very one to be linked. The threshold is the best one for tables with
+    that many `records` per side and this `overlap`, or the best with at least this `precision`.
     """
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
-    _require_kinds(table, other, labels, splink, linked_table, errors, seed)
+    _require_kinds(table, other, labels, splink, made_up)
+    _require_flags(linked_table, errors, seed)
     _require_others(compare, layout, other_layout)
     _require_numbers(records, overlap, precision, errors)
     origin = _origin(draft, learnt_from, linked_table, table is not None or splink is not None)
@@ -121,16 +132,18 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
         rule: Rule = put_weights(found.comparisons, found.weights, 0)
     else:
         rule = compare_fields(compare, draft.fields) if compare else draft.rule
-        score = score_of(rule)
-        read = fields_of(score)
-        fields = {name: spec for name, spec in draft.fields.items() if name in read}
-        asked = LearningTask(score, fields, draft.salt, errors, seed)
+        asked = task_of(draft, rule, errors, seed)
         if table is None:
-            found = from_people(asked, made_up)
-        elif other is not None and labels is not None:
-            found = from_labels(asked, (table, other), (own, other_layout or Layout()), Path(labels))
-        else:
+            found = from_made_up(asked, made_up)
+        elif other is None:
             found = from_mistakes(asked, table, own)
+        else:
+            both, layouts = (table, other), (own, other_layout or Layout())
+            found = (
+                from_unlabelled(asked, both, layouts)
+                if labels is None
+                else from_labels(asked, both, layouts, labels)
+            )
     strangers = found.strangers
     if records is not None:
         strangers = strangers_in(records, overlap or OVERLAP)
@@ -138,26 +151,38 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
         if splink is not None:
             raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
         strangers = max((strangers + 1) * OVERLAP / overlap - 1, 0.0)
-    return _finish(draft, rule, found, origin, strangers, precision)
+    rng = np.random.default_rng(seed)
+    return finish(draft, rule, replace(found, strangers=strangers), origin, rng, precision)
 
 
-def _require_kinds(
-    table: object, other: object, labels: object, splink: object, linked: object, errors: object, seed: object
-) -> None:
-    """Raise for arguments of a wrong kind, or that do not go together."""
-    for name, given in (("table", table), ("other", other)):
+def task_of(draft: Agreement, rule: Rule, errors: float = 1.0, seed: int = 0) -> LearningTask:
+    """The weights of the rule's score, for pairs that the draft compares."""
+    read = {*fields_of(rule), *draft.blocking_fields}
+    fields = {name: spec for name, spec in draft.fields.items() if name in read}
+    return LearningTask(score_of(rule), rest_of(rule), draft.plan, fields, draft.salt, errors, seed)
+
+
+def _require_kinds(table: object, other: object, labels: object, splink: object, made_up: object) -> None:
+    """Raise for evidence of a wrong kind, or that does not go together."""
+    for name, given in (("table", table), ("other", other), ("labels", labels)):
         if given is not None:
             require_table(name, given)
-    as_path_or_none("labels", labels)
     as_path_or_none("splink", splink)
+    if made_up is not None:
+        require("made_up", made_up, "two generated tables with their truth", Generated)
+    if splink is not None and not table is other is labels is None:
+        raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
+    if made_up is not None and not table is splink is None:
+        raise UsageError(problem="Made-up tables are used where there are no others: leave out one of both.")
+    if (other is not None and table is None) or (labels is not None and other is None):
+        problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
+        raise UsageError(problem=problem)
+
+
+def _require_flags(linked: object, errors: object, seed: object) -> None:
     require_flag("linked_table", linked)
     require("errors", errors, "a number of at least 0", int, float)
     require("seed", seed, "a whole number", int)
-    if splink is not None and not table is other is labels is None:
-        raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
-    if (other is None) != (labels is None) or (labels is not None and table is None):
-        problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
-        raise UsageError(problem=problem)
 
 
 def _require_others(compare: object, layout: object, other_layout: object) -> None:
@@ -191,10 +216,10 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
     """What is recorded of the data."""
     require_text_or_none("learnt_from", whose, "A")
     origins: dict[str | None, Origin] = {"nobody": "nobody", "public": "public", "A": "A", "B": "B"}
-    origins[draft.parties.A], origins[draft.parties.B] = "A", "B"
+    origins |= {"both": "A and B", "A and B": "A and B", draft.parties.A: "A", draft.parties.B: "B"}
     if not given:
         origins[None] = "nobody"
-    words = f"nobody, public, A ({draft.parties.A}) or B ({draft.parties.B})"
+    words = f"nobody, public, A ({draft.parties.A}), B ({draft.parties.B}) or both"
     if whose not in origins:
         problem = (
             "Say whose data it is" if whose is None else f"Data cannot belong to '{whose}'; say whose it is"
@@ -205,26 +230,33 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
         raise UsageError(problem="Without a table made-up people are used, who are nobody's.")
     if not linked:
         return origin
-    if origin not in ("A", "B"):
+    if origin not in LINKED:
         raise UsageError(problem="Only a party's table can be linked: leave out `linked_table=True`.")
-    return "A linked" if origin == "A" else "B linked"
+    return LINKED[origin]
 
 
-def _finish(
+def finish(
     draft: Agreement,
     rule: Rule,
     found: LearntWeights,
     origin: Origin,
-    strangers: float,
-    precision: float | None,
+    rng: np.random.Generator,
+    precision: float | None = None,
 ) -> Learnt:
+    """The draft with the weights that were found, and the threshold that is best for so many strangers."""
     useful = put_weights(found.comparisons, found.weights, 0)
     if not useful.comparisons:
         raise UsageError(problem="Nothing that is compared tells matches from others. Compare other fields.")
-    points = curve(found.spread, strangers)
     # From 0 on, a pair of which nothing is known would match.
-    allowed = tuple(point for point in points if max(useful.lowest, 0) < point.least <= useful.highest)
-    chosen = choose(allowed, precision)
+    points, allowed = (
+        tuple(
+            point
+            for point in curve(of, found.strangers, rng)
+            if max(useful.lowest, 0) < point.least <= useful.highest
+        )
+        for of in (found.choice, found.expected)
+    )
+    chosen = choose(points, allowed, precision)
     learnt = with_score(rule, put_weights(found.comparisons, found.weights, chosen.least))
     made = draft.model_copy(update={"rule": learnt, "learnt_from": origin})
     # Another rule may want more disclosed, or another protocol.
@@ -238,7 +270,9 @@ def _finish(
         levels=tuple(_describe(found)),
         expected=chosen,
         curve=allowed,
-        strangers=strangers,
+        strangers=found.strangers,
+        matches=found.matches,
+        met=found.met,
         notes=(*found.notes, *notes),
     )
 

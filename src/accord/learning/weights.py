@@ -1,13 +1,16 @@
 """From counts to small whole weights.
 
-A weight counts bits: one more, and a pair is twice as likely a match. Fellegi and Sunter (JASA'69) give each
-level log2(m / u): how much more often it holds for matches than for others. That is right where comparisons
-err independently, and they do not: people of one household share a surname, an address and a line. So the
-weights are those of a logistic regression on the patterns, which sees what comes together, drawn towards
-Fellegi and Sunter's by a penalty, which decides where there is little to see.
+Weights are those of a logistic regression on the patterns, which sees what comes together: people of one
+household share a surname, an address and a line, and to count each as independent evidence, as Fellegi and
+Sunter (JASA'69) do, is to count it too often. A ridge draws them to a `Prior`, which decides where there is
+little to see: to the draft's weights, where somebody wrote them who knows the fields, or else to Fellegi and
+Sunter's log(m / u) on the same pairs.
 
-They are rounded to whole bits and bounded on purpose: a rule is shown to the partner, and coarse weights tell
-little of the records behind them. A level that asks only whether a value is missing weighs 0.
+A point is about a bit: one more, and a pair is twice as likely a match. Weights are rounded to whole points
+and bounded on purpose: a rule is shown to the partner, and coarse weights tell little of the records behind
+them; finer ones find no more. A level that asks only whether a value is missing is not learnt. Nor is, beside
+a draft, one that fewer than `FEWEST` matches have, since its weight would tell of these few: it weighs what
+it does in the draft, times the same whole number for all.
 """
 
 from __future__ import annotations
@@ -15,96 +18,201 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log, log2
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.learning.patterns import Comparisons, PatternCounts, Weights
+from accord.learning.patterns import Comparisons, Floats, PatternCounts, Weights
 from accord.rules.rule import Levels, Missing, predicates
 
-Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 LARGEST = 24
 """Bits of one level, either way."""
+FEWEST = 20
+"""Matches that a level's weight may be learnt from."""
 _BIT = log(2)
 _SMOOTHING = 0.5
 """Pairs that every level is given, so that none has a probability of 0."""
 _PENALTY = 0.1
+_USUAL = 4.5
+"""What the largest weight of a draft is worth, in nats, as long as pairs do not say otherwise."""
 _ROUNDS = 200
 _LONGEST_STEP = 2.0
-_NEAR = 1e-6
+_NEAR = 1e-4
 
 
-def fit(comparisons: Comparisons, evidence: PatternCounts) -> Weights:
-    """The weights that tell matches from other pairs best, among those that never rise from level to level.
+@dataclass(frozen=True)
+class Start:
+    """What each level weighs before pairs are seen, in nats, and which of them keep it."""
+
+    centre: Floats
+    kept: Mask
+
+
+class Prior(Protocol):
+    """What weights are drawn to."""
+
+    def start(self, evidence: PatternCounts) -> Start: ...
+
+    def points(self, evidence: PatternCounts) -> float:
+        """How many points a nat is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Fellegi and Sunter's weights of the same pairs."""
+
+    comparisons: Comparisons
+
+    def start(self, evidence: PatternCounts) -> Start:
+        found = [_ratios(each, place, evidence) for place, each in enumerate(self.comparisons)]
+        missing = missing_levels(self.comparisons)
+        return Start(np.where(missing, 0.0, np.concatenate(found) * _BIT), missing)
+
+    def points(self, evidence: PatternCounts) -> float:
+        return 1 / _BIT
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """The weights of a draft, in whatever unit they are, which the pairs tell."""
+
+    comparisons: Comparisons
+    kept: Mask
+
+    def start(self, evidence: PatternCounts) -> Start:
+        return Start(self._drafted * self._unit(evidence), self.kept)
+
+    def points(self, evidence: PatternCounts) -> float:
+        unit = self._unit(evidence)
+        # A whole number of points for each of the draft's: what is kept needs no rounding.
+        return max(1, round(unit / _BIT)) / unit
+
+    @property
+    def _drafted(self) -> Floats:
+        return np.concatenate([np.array(each.weights, float) for each in self.comparisons])
+
+    def _unit(self, evidence: PatternCounts) -> float:
+        """What one point of the draft is worth, in nats."""
+        largest = float(np.abs(self._drafted).max()) or 1.0
+        weights = tuple(each.weights for each in self.comparisons)
+        sums = evidence.scores(weights)[:, None] / largest
+        (worth,) = _regress(sums, evidence, np.array([_USUAL]), np.zeros(len(sums)))
+        return float(max(worth, 1.0)) / largest
+
+
+def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floats:
+    """What each level weighs, in nats: the weights that tell matches from other pairs best, among those that
+    never rise from level to level.
 
     That a level further down, which agrees less, weighs more can be true of some table: where strangers of
     one household are compared, a shared line may speak against a match. It would surprise whoever reads the
     rule, and be wrong of the next table.
     """
-    centre = np.concatenate([_ratios(each, i, evidence) for i, each in enumerate(comparisons)]) * _BIT
-    marks, groups = _marks(comparisons, evidence), _groups(comparisons)
+    marks, groups = _marks(comparisons, evidence), _groups(comparisons, start)
+    found = start.centre.copy()
     while True:
-        joined = np.column_stack([marks[:, group.columns].sum(axis=1) for group in groups])
-        middle = np.array([centre[group.columns].mean() for group in groups])
-        found = _regress(joined, evidence, middle)[:-1]
-        rises = [
-            found[i + 1] - found[i] if this.comparison == after.comparison else 0.0
-            for i, (this, after) in enumerate(pairwise(groups))
-        ]
+        free = [group for group in groups if group.fixed is None]
+        fixed = [column for group in groups if group.fixed is not None for column in group.columns]
+        for group in groups:
+            found[group.columns] = start.centre[group.columns].mean() if group.fixed is None else group.fixed
+        centre = np.array([found[group.columns[0]] for group in free])
+        joined = marks @ _joining(free, len(found))
+        learnt = _regress(joined, evidence, centre, marks[:, fixed] @ found[fixed])
+        for group, nats in zip(free, learnt, strict=True):
+            found[group.columns] = nats
+        rises = [this.rise(after, found) for this, after in pairwise(groups)]
         if max(rises, default=0.0) <= _NEAR:
-            break
+            return np.where(start.kept, found, _bound(comparisons, found))
         worst = int(np.argmax(rises))
         groups[worst : worst + 2] = [groups[worst].join(groups[worst + 1])]
-    bits = np.zeros(marks.shape[1])
-    for group, nats in zip(groups, found, strict=True):
-        bits[group.columns] = nats / _BIT
-    ends = np.cumsum([len(each.levels) + 1 for each in comparisons])
-    return tuple(_straddle(tuple(map(round_off, part))) for part in np.split(bits, ends[:-1]))
+
+
+def _joining(groups: list[_Group], columns: int) -> Floats:
+    """By which columns of levels become columns of groups."""
+    found = np.zeros((columns, len(groups)))
+    for number, group in enumerate(groups):
+        found[group.columns, number] = 1
+    return found
+
+
+def whole(comparisons: Comparisons, nats: Floats, points: float) -> Weights:
+    """The weights in points, rounded."""
+    ends = np.cumsum([len(each.weights) for each in comparisons])
+    rounded = np.rint(nats * points).astype(int)
+    return tuple(tuple(part.tolist()) for part in np.split(rounded, ends[:-1]))
+
+
+def bits_of(m: float, u: float) -> int:
+    """The weight, in bits, of a level that holds for the share m of matches and the share u of others."""
+    if m <= 0 or u <= 0:
+        return LARGEST if m > u else -LARGEST if u > m else 0
+    return round(min(max(log2(m / u), -LARGEST), LARGEST))
+
+
+def rare_levels(comparisons: Comparisons, evidence: PatternCounts) -> Mask:
+    """Which levels have too few matches to learn from, or only ask whether a value is missing."""
+    held = [
+        np.bincount(evidence.patterns[:, place], evidence.matches, len(each.weights))
+        for place, each in enumerate(comparisons)
+    ]
+    rare: Mask = np.concatenate(held) < FEWEST
+    return rare | missing_levels(comparisons)
+
+
+def missing_levels(comparisons: Comparisons) -> Mask:
+    """Which levels only ask whether a value is missing."""
+    return np.concatenate([_is_missing(each) for each in comparisons])
+
+
+def _is_missing(each: Levels) -> Mask:
+    only = [all(isinstance(one, Missing) for one in predicates(level.when)) for level in each.levels]
+    return np.array([*only, False])
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Levels of one comparison that weigh the same."""
+    """Levels of one comparison that weigh the same, and what, if that is not to be learnt."""
 
     comparison: int
     columns: list[int]
+    fixed: float | None
+
+    def rise(self, after: _Group, found: Floats) -> float:
+        """By how much the next group weighs more, where that is not as it was drafted."""
+        if self.comparison != after.comparison or (self.fixed is not None and after.fixed is not None):
+            return 0.0
+        return float(found[after.columns[0]] - found[self.columns[0]])
 
     def join(self, other: _Group) -> _Group:
-        return _Group(self.comparison, self.columns + other.columns)
+        fixed = other.fixed if self.fixed is None else self.fixed
+        return _Group(self.comparison, self.columns + other.columns, fixed)
 
 
-def _groups(comparisons: Comparisons) -> list[_Group]:
-    """Each level by itself, without those that only ask for missing values."""
-    groups, column = [], 0
+def _groups(comparisons: Comparisons, start: Start) -> list[_Group]:
+    """Each level by itself; those for missing values, which stand outside of the order, behind all others."""
+    groups: list[_Group] = []
+    outside: list[_Group] = []
+    column = 0
     for number, each in enumerate(comparisons):
         for missing in _is_missing(each):
-            groups += [] if missing else [_Group(number, [column])]
+            fixed = float(start.centre[column]) if start.kept[column] else None
+            (outside if missing else groups).append(_Group(-1 if missing else number, [column], fixed))
             column += 1
-    return groups
+    return groups + outside
 
 
-def _straddle(weights: tuple[int, ...]) -> tuple[int, ...]:
-    """A missing value, which weighs 0, speaks neither louder than agreement nor lower than none of it."""
-    return max(weights[0], 0), *weights[1:-1], min(weights[-1], 0)
-
-
-def round_off(bits: float) -> int:
-    """The whole weight nearest to this."""
-    return round(min(max(float(bits), -LARGEST), LARGEST))
-
-
-def bits_of(m: float, u: float) -> int:
-    """The weight of a level that holds for the share m of matches and the share u of others."""
-    if m <= 0 or u <= 0:
-        return LARGEST if m > u else -LARGEST if u > m else 0
-    return round_off(log2(m / u))
-
-
-def _is_missing(each: Levels) -> NDArray[np.bool_]:
-    """Which levels only ask whether a value is missing."""
-    only = [all(isinstance(one, Missing) for one in predicates(level.when)) for level in each.levels]
-    return np.array([*only, False])
+def _bound(comparisons: Comparisons, nats: Floats) -> Floats:
+    """Not too far from 0; and a missing value, which weighs 0, speaks neither louder than agreement nor lower
+    than none of it."""
+    found = nats.clip(-LARGEST * _BIT, LARGEST * _BIT)
+    last = np.cumsum([len(each.weights) for each in comparisons]) - 1
+    first = np.append(0, last[:-1] + 1)
+    found[first], found[last] = found[first].clip(min=0), found[last].clip(max=0)
+    return found
 
 
 def _ratios(each: Levels, place: int, evidence: PatternCounts) -> Floats:
@@ -131,20 +239,21 @@ def _marks(comparisons: Comparisons, evidence: PatternCounts) -> Floats:
     return marks
 
 
-def _regress(marks: Floats, evidence: PatternCounts, centre: Floats) -> Floats:
-    """The coefficients, in nats, and behind them the constant, by Newton's method with bounded steps."""
-    marks = np.column_stack([marks, np.ones(len(marks))])
-    matches, all_ = evidence.matches.astype(float), (evidence.matches + evidence.others).astype(float)
+def _regress(marks: Floats, evidence: PatternCounts, centre: Floats, known: Floats) -> Floats:
+    """The coefficients, in nats, beside what is known of each row, by Newton's method with bounded steps."""
+    some = evidence.matches + evidence.others > 0
+    marks, known = np.column_stack([marks[some], np.ones(some.sum())]), known[some]
+    matches, all_ = evidence.matches[some], (evidence.matches + evidence.others)[some]
     centre = np.append(centre, log(max(matches.sum(), 1) / max(all_.sum(), 1)))
     # The constant is free, all but a trifle that keeps the system solvable.
-    penalty = np.append(np.full(marks.shape[1] - 1, _PENALTY), _NEAR)
+    penalty = np.append(np.full(marks.shape[1] - 1, _PENALTY), 1e-6)
     found = centre.copy()
     for _ in range(_ROUNDS):
-        likely = 1 / (1 + np.exp(-np.clip(marks @ found, -40, 40)))
+        likely = 1 / (1 + np.exp(-np.clip(marks @ found + known, -40, 40)))
         slope = marks.T @ (matches - all_ * likely) - penalty * (found - centre)
         bend = (marks * (all_ * likely * (1 - likely))[:, None]).T @ marks + np.diag(penalty)
         step = np.linalg.solve(bend, slope).clip(-_LONGEST_STEP, _LONGEST_STEP)
         found += step
         if np.abs(step).max() < _NEAR:
             break
-    return found
+    return found[:-1]
