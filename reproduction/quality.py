@@ -36,8 +36,9 @@ from accord.rules.rule import Rule
 from accord.table.layout import Layout
 from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
+from reproduction.quality_drafted import draft
 from reproduction.quality_private import link_privately
-from reproduction.quality_rows import OURS, SYSTEMS, Line, Rows, Turn
+from reproduction.quality_rows import DRAFTED, HALF, LEARNED, OURS, SYSTEMS, Line, Rows, Turn
 
 TURNS = 10
 FILTER_BYTES = 128
@@ -80,7 +81,7 @@ def study(
             if not due or (quick and dataset.name not in QUICK):
                 continue
             case = read_case(dataset, folder / dataset.name, seed)
-            if OURS in due:
+            if OURS in due or DRAFTED in due:
                 _warm_up(case, folder / "warm" / dataset.name)
             for system in due:
                 tell(f"{dataset.name}: {system}")
@@ -102,7 +103,12 @@ def _warm_up(case: Case, folder: Path) -> None:
 
 def measure(case: Case, system: str) -> Measured:
     """One system on one set."""
-    return _measure_ours(case) if system == OURS else _measure_peer(case, system)
+    match system:
+        case "tuned":
+            return _measure_ours(case)
+        case "drafted" | "learned":
+            return _measure_draft(case, system == LEARNED)
+    return _measure_peer(case, system)
 
 
 def read_case(dataset: Dataset, folder: Path, seed: int) -> Case:
@@ -123,6 +129,25 @@ def _measure_ours(case: Case) -> Measured:
             f"{case.dataset.name}: the private run found other pairs than its rule in the clear"
         )
     return Measured(list(turns), ran.seconds, ran.bytes)
+
+
+def _measure_draft(case: Case, learns: bool) -> Measured:
+    """A newcomer's draft: as it is, linked for real; or with what each half teaches."""
+    made, truth = draft(case.folder, case.truth.sizes), case.truth
+    rules = [made.learn(truth, half) if learns else made.agreement.rule for half in case.halves]
+    turns = []
+    for half, rule in zip(case.halves, rules, strict=True):
+        left, right = made.pairs(rule)
+        found = half.other.holds(left, right)
+        true = truth.contains(left[found], right[found])
+        turns.append(judge(int(found.sum()), int(true.sum()), truth.count(half.other)))
+    if learns:
+        return Measured(turns, 0.0, 0)
+    with tempfile.TemporaryDirectory() as name:
+        ran = link_privately(*made.files, made.agreement, Path(name))
+    if ran.pairs != made.ids(made.pairs(rules[0])):
+        raise RuntimeError(f"{case.dataset.name}: the draft found other pairs privately than in the clear")
+    return Measured(turns, ran.seconds, ran.bytes)
 
 
 def in_the_clear(tables: Tables, agreed: Agreement) -> frozenset[tuple[str, str]]:
@@ -170,14 +195,16 @@ def _measure_peer(case: Case, system: str) -> Measured:
     records = case.truth.sizes
     job = {
         **{"folder": str(case.folder), "kinds": case.dataset.kinds, "blocks": case.dataset.blocks},
-        **{"prior": len(case.truth.left) / (records[0] * records[1])},
+        **{"certain": case.dataset.certain},
         **{"halves": str(case.folder / "halves.csv")},
     }
     (case.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    said = run_peer(f"with_{system}", case.folder / "job.json")
+    said = run_peer("with_splink" if system == HALF else f"with_{system}", case.folder / "job.json")
     left, right, scores = read_scores(case.folder / "pairs.csv", case.tables)
     turns = [
-        judge_scores(case.truth, half, left, right, scores[turn % len(scores)])
+        judge_scores(
+            case.truth, half, left, right, scores[turn % len(scores)], 0.0 if system == HALF else None
+        )
         for turn, half in enumerate(case.halves)
     ]
     seconds = float(json.loads(said.splitlines()[-1])["seconds"])

@@ -8,6 +8,7 @@ system sees it: the table compares how pairs are judged, not how cells are tidie
 from __future__ import annotations
 
 import csv
+import io
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,12 +24,21 @@ from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.errors import UsageError
 
+PUBLISHED = "published"
+"""The folder, within that of a set, of its tables as they were published."""
 PEERS = Path(".venv-peers/bin/python")
 AGREEMENTS = Path(__file__).with_name("agreements")
 SEED = 2026
 GENERATED = 5_000
 """Generated people a side."""
 
+_PUBLISHED = {
+    "fodors-zagats": ("restaurants", "fodors.csv", "zagats.csv"),
+    "abt-buy": ("abt_buy", "Abt.csv", "Buy.csv"),
+    "movies": ("movies", "imdb.csv", "tmdb.csv"),
+    "films": ("films", "imdb.csv", "dbpedia.csv"),
+}
+"""Below the folder of real data, the folder and the two tables of a set."""
 Cells = dict[str, str]
 _TITLES = frozenset(
     {"mr", "mrs", "ms", "miss", "mx", "dr", "prof", "rev", "sir"}
@@ -47,6 +57,10 @@ class Dataset:
     blocks: tuple[tuple[str, ...], ...]
     """Columns on which records that peers compare agree: one of these lists; none for all pairs."""
     agreement: str
+    certain: tuple[tuple[str, ...], ...] = ()
+    """Columns that agree for most matches and for hardly anybody else: Splink guesses by them how many match."""
+    seen: bool = False
+    """Whether drafts were built with the set at hand; the others were opened when they were done."""
     persons: bool = True
     all_pairs: bool = False
     """Whether the private run compares everything, which costs less where tables are small."""
@@ -65,6 +79,7 @@ _FEBRL_BLOCKS = (
     *(("birth",), ("number",), ("given", "surname"), ("surname", "city"), ("given", "postcode")),
     *(("given", "city"), ("surname", "postcode"), ("street", "house"), ("street", "city")),
 )
+_FEBRL_CERTAIN = (("number",), ("given", "surname", "birth"))
 _PEOPLE = {
     **{"given": "name", "middle": "name", "surname": "name", "sex": "category", "birth": "date"},
     **{"street": "address", "postcode": "address", "city": "address", "phone": "code", "email": "text"},
@@ -72,24 +87,30 @@ _PEOPLE = {
 _RLDATA = {"given": "name", "middle": "name", "surname": "name", "surname_2": "name", "birth": "date"}
 _CENSUS = {"given": "name", "middle": "category", "surname": "name", "birth": "date", "sex": "category"}
 DATASETS = (
-    Dataset("febrl4", _FEBRL, _FEBRL_BLOCKS, "febrl"),
-    Dataset("febrl1", _FEBRL, (), "febrl", all_pairs=True),
-    Dataset("febrl2", _FEBRL, _FEBRL_BLOCKS, "febrl", all_pairs=True),
-    Dataset("febrl3", _FEBRL, _FEBRL_BLOCKS, "febrl", all_pairs=True),
+    Dataset("febrl4", _FEBRL, _FEBRL_BLOCKS, "febrl", _FEBRL_CERTAIN, seen=True),
+    Dataset("febrl1", _FEBRL, (), "febrl", _FEBRL_CERTAIN, seen=True, all_pairs=True),
+    Dataset("febrl2", _FEBRL, _FEBRL_BLOCKS, "febrl", _FEBRL_CERTAIN, all_pairs=True),
+    Dataset("febrl3", _FEBRL, _FEBRL_BLOCKS, "febrl", _FEBRL_CERTAIN, all_pairs=True),
     Dataset("people", _PEOPLE,
             (("birth",), ("phone",), ("email",), ("given", "surname"), ("surname", "postcode"), ("street",)),
-            "people"),
-    Dataset("rldata500", _RLDATA, (), "rldata", all_pairs=True),
-    Dataset("rldata10000", _RLDATA, (("birth",), ("given",), ("surname",)), "rldata"),
+            "people", (("given", "surname", "birth"), ("email",)), seen=True),
+    Dataset("rldata500", _RLDATA, (), "rldata", (("given", "surname", "birth"),), seen=True, all_pairs=True),
+    Dataset("rldata10000", _RLDATA, (("birth",), ("given",), ("surname",)), "rldata",
+            (("given", "surname", "birth"),)),
     Dataset("pseudopeople", _CENSUS, (("birth",), ("given", "surname"), ("surname", "middle", "sex")),
-            "pseudopeople"),
+            "pseudopeople", (("given", "surname", "birth"),)),
     Dataset("fodors-zagats",
             {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "text"},
-            (), "restaurants", persons=False, all_pairs=True),
+            (), "restaurants", (("phone",), ("name", "city")), seen=True, persons=False, all_pairs=True),
     Dataset("abt-buy",
             {"name": "words", "brand": "category", "description": "words", "model": "code",
              "price": "number"},
-            (("brand",), ("model",)), "products", persons=False, all_pairs=True),
+            (("brand",), ("model",)), "products", (("brand", "model"),), persons=False, all_pairs=True),
+    Dataset("movies",
+            {"title": "text", "name": "text", "year": "code", "episode": "category", "season": "category"},
+            (("title",), ("name",)), "movies", (("title", "year"), ("name",)), seen=True, persons=False),
+    Dataset("films", {"title": "text", "star": "text", "writer": "text"},
+            (("title",), ("star",)), "films", (("title", "star"),), persons=False),
 )  # fmt: skip
 
 
@@ -120,14 +141,24 @@ def prepare(folder: Path, data: Path | None) -> tuple[Dataset, ...]:
             problem="The peers live in .venv-peers, which is not there: `make quality` makes it."
         )
     run_peer("datasets", folder)
-    _write(folder / "people", *_people())
+    made = generate_people(GENERATED, None, SEED)
+    _write(folder / "people", *_people(made))
+    for side, table in (("a", made.a), ("b", made.b)):
+        written = io.BytesIO()
+        pyarrow.csv.write_csv(table, written)
+        _publish(folder / "people", side, written.getvalue())
     real: dict[str, Callable[[Path], tuple[list[Cells], list[Cells], list[tuple[str, str]]]]] = {
         "fodors-zagats": _restaurants,
         "abt-buy": _products,
+        "movies": _movies,
+        "films": _films,
     }
     for name, read in real.items():
         if data is not None:
             _write(folder / name, *read(data))
+            place, *files = _PUBLISHED[name]
+            for side, file in zip("ab", files, strict=True):
+                _publish(folder / name, side, (data / place / file).read_bytes())
     return tuple(one for one in DATASETS if data is not None or one.name not in real)
 
 
@@ -165,8 +196,13 @@ def _write(folder: Path, a: Sequence[Cells], b: Sequence[Cells], truth: Iterable
         csv.writer(file).writerows([("id_a", "id_b"), *truth])
 
 
-def _people() -> tuple[list[Cells], list[Cells], list[tuple[str, str]]]:
-    made: Generated = generate_people(GENERATED, None, SEED)
+def _publish(folder: Path, side: str, content: bytes) -> None:
+    """A table as it was published; its rows are in the order of the set's own."""
+    (folder / PUBLISHED).mkdir(exist_ok=True)
+    (folder / PUBLISHED / f"{side}.csv").write_bytes(content)
+
+
+def _people(made: Generated) -> tuple[list[Cells], list[Cells], list[tuple[str, str]]]:
     tables = [[_person(row) for row in table.to_pylist()] for table in (made.a, made.b)]
     pairs = zip(made.truth["id_a"].to_pylist(), made.truth["id_b"].to_pylist(), strict=True)
     return tables[0], tables[1], list(pairs)
@@ -219,9 +255,42 @@ def _product(row: Mapping[str, str]) -> Cells:
     }
 
 
-def _rows(path: Path, encoding: str) -> list[dict[str, str]]:
+def _movies(data: Path) -> tuple[list[Cells], list[Cells], list[tuple[str, str]]]:
+    """People, films and episodes; their years are the first of January of these."""
+    columns = {"title": ("title",), "name": ("name",), "year": ("startYear", "release_year")}
+    columns |= {"episode": ("episodeNumber",), "season": ("seasonNumber",)}
+    return _of_columns(data / "movies", ("imdb", "tmdb"), columns)
+
+
+def _films(data: Path) -> tuple[list[Cells], list[Cells], list[tuple[str, str]]]:
+    columns = {"title": ("title",), "star": ("starring", "actor name"), "writer": ("writer", "director name")}
+    return _of_columns(data / "films", ("imdb", "dbpedia"), columns)
+
+
+def _of_columns(
+    folder: Path, names: tuple[str, str], columns: Mapping[str, tuple[str, ...]]
+) -> tuple[list[Cells], list[Cells], list[tuple[str, str]]]:
+    """Tables with these columns of theirs, whichever a side has, in small letters and without brackets."""
+    tables = []
+    for name in names:
+        rows = _rows(folder / f"{name}.csv", "utf-8", "|")
+        short = [{key.rpartition("/")[2]: value for key, value in row.items()} for row in rows]
+        tables.append([_titled(row, columns) for row in short])
+    truth = _rows(folder / "gt.csv", "utf-8", "|")
+    return tables[0], tables[1], [(row["D1"], row["D2"]) for row in truth]
+
+
+def _titled(row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]) -> Cells:
+    cells = {"id": row["id"]}
+    for name, among in columns.items():
+        value = next((row[one] for one in among if one in row), "").lower()
+        cells[name] = value[:4] if name == "year" else re.sub(r"\s*\([^)]*\)", "", value).strip()
+    return cells
+
+
+def _rows(path: Path, encoding: str, delimiter: str = ",") -> list[dict[str, str]]:
     with path.open(encoding=encoding, newline="") as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(file, delimiter=delimiter))
 
 
 def _digits(text: str) -> str:

@@ -16,9 +16,14 @@ from typing import Generic, TypeVar
 
 from accord.errors import OutputError, UnreadableError
 
-OURS = "accord"
+OURS = "tuned"
+"""Accord with an agreement made by hand, and weights that `accord learn` finds with labels."""
+DRAFTED, LEARNED = "drafted", "learned"
+"""Accord out of the box; and the same draft with weights from labels."""
+HALF = "splink-half"
+"""Splink without labels: what it takes for a match with a probability of a half and more."""
 RIVALS = ("splink", "recordlinkage", "anonlink")
-SYSTEMS = (OURS, *RIVALS)
+SYSTEMS = (DRAFTED, LEARNED, OURS, HALF, *RIVALS)
 CLOSE = 0.005
 """How far below the best peer an F1 may be; or two standard errors, if these are more."""
 
@@ -144,7 +149,39 @@ def table_text(lines: Sequence[Line], turns: Sequence[Turn]) -> str:
         out.append(
             f"| {line.dataset} | {line.system} | {line.precision:.4f} | {line.recall:.4f} | "
             f"{line.f1:.4f} ± {error:.4f} | {line.seconds:.1f} | {line.bytes:,} |"
+            if line.bytes
+            else f"{line.f1:.4f} ± {error:.4f} | – | – |"
         )
+    return "\n".join(out)
+
+
+BEHIND, LEAST, GOOD, NEAR = 0.02, 0.80, 0.95, 0.01
+"""Out of the box: how far below Splink's half it may be for people, and what is the least where tuned reaches
+what is good. Learned: how far below tuned it may be."""
+
+
+def overview_text(lines: Sequence[Line], persons: Iterable[str], seen: Iterable[str]) -> str:
+    """F1 of each set, Accord's three and Splink's two beside each other, and what was asked of them."""
+    out = [
+        "| set | out of the box | learned | tuned | Splink, p ≥ ½ | Splink, best | |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    people, known = set(persons), set(seen)
+    for dataset in dict.fromkeys(line.dataset for line in lines):
+        f1 = {line.system: line.f1 for line in lines if line.dataset == dataset}
+        columns = (DRAFTED, LEARNED, OURS, HALF, "splink")
+        if any(name not in f1 for name in columns):
+            continue
+        missed = []
+        if dataset in people and f1[DRAFTED] < f1[HALF] - BEHIND:
+            missed.append(f"out of the box {f1[HALF] - f1[DRAFTED]:.4f} below Splink")
+        if f1[OURS] >= GOOD and f1[DRAFTED] < LEAST:
+            missed.append(f"out of the box below {LEAST:.2f}")
+        if f1[LEARNED] < f1[OURS] - NEAR:
+            missed.append(f"learned {f1[OURS] - f1[LEARNED]:.4f} below tuned")
+        name = dataset if dataset in known else f"*{dataset}*"
+        cells = " | ".join(f"{f1[name]:.4f}" for name in columns)
+        out.append(f"| {name} | {cells} | {'; '.join(missed) or 'reached'} |")
     return "\n".join(out)
 
 

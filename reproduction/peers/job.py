@@ -1,7 +1,8 @@
 """What a peer is asked for, and what it answers: files, since it runs under another interpreter.
 
 A job is a JSON file: the folder of a set (a.csv, b.csv), what each column holds, on which columns pairs are
-blocked, how many of all pairs are true, and for each pair of halves the true pairs of the one to learn from.
+blocked, which columns hardly agree by chance, and for each pair of halves the true pairs of the one to learn
+from.
 The answer is pairs.csv: id_a, id_b and one score, or one for each pair of halves.
 """
 
@@ -26,7 +27,8 @@ class Job:
     b: pd.DataFrame
     kinds: dict[str, str]
     blocks: list[list[str]]
-    prior: float
+    certain: list[list[str]]
+    """Columns that agree for most matches and for hardly anybody else."""
     halves: Path
     """A table of ids: column i holds for each record whether it is to be learnt from in the i-th turn."""
     truth: pd.DataFrame
@@ -55,7 +57,7 @@ def read(path: Path) -> Job:
         pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False, na_values=[""])
         for name in ("a", "b", "truth")
     )
-    return Job(a, b, asked["kinds"], asked["blocks"], asked["prior"], Path(asked["halves"]), truth)
+    return Job(a, b, asked["kinds"], asked["blocks"], asked["certain"], Path(asked["halves"]), truth)
 
 
 def answer(score: Callable[[Job, Clock], Any]) -> None:

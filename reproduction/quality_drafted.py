@@ -1,0 +1,105 @@
+"""What a newcomer gets: the draft for the tables as they were published, as it is and with labels.
+
+`accord init --from` drafts for A's table, `accord init --for` lays out B's, both by `--yes`, from the command
+line and without a look at the truth. That is *out of the box*. *Learned* is the same draft after `accord
+learn` with the labels of one half, judged on the other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from accord import Agreement, read_agreement
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.learning.evidence import from_labels
+from accord.learning.learn import finish, task_of
+from accord.rules.evaluate import Tables as Columns
+from accord.rules.join import meeting_pairs
+from accord.rules.rule import Rule
+from accord.table.layout import Layout, read_layout
+from accord.table.sources.opening import column_names, open_table
+from reproduction.halves import Half, Ints, Truth
+from reproduction.quality_data import PUBLISHED
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A draft, and how both tables are read under it; rows are in the order of the set's own tables."""
+
+    agreement: Agreement
+    files: tuple[Path, Path]
+    layouts: tuple[Layout, Layout]
+
+    @cached_property
+    def tables(self) -> tuple[pa.Table, pa.Table]:
+        a, b = (_whole(file, layout) for file, layout in zip(self.files, self.layouts, strict=True))
+        return a, b
+
+    @cached_property
+    def records(self) -> tuple[Records, Records]:
+        agreed = self.agreement
+        a, b = (
+            load_records(table, agreed.fields, agreed.salt, (), layout)
+            for table, layout in zip(self.tables, self.layouts, strict=True)
+        )
+        return a, b
+
+    def pairs(self, rule: Rule) -> tuple[Ints, Ints]:
+        """The rows of the pairs that a rule accepts among those that meet."""
+        agreed, (a, b) = self.agreement, self.records
+        columns = Columns(agreed.fields, a.columns, b.columns)
+        return meeting_pairs(rule, columns, (len(a), len(b)), agreed.plan)
+
+    def ids(self, pairs: tuple[Ints, Ints]) -> frozenset[tuple[str, str]]:
+        named = (
+            records.ids.take(rows).to_pylist() for records, rows in zip(self.records, pairs, strict=True)
+        )
+        return frozenset(zip(*named, strict=True))
+
+    def learn(self, truth: Truth, half: Half) -> Rule:
+        """The rule with weights from the labels of a half, as `accord learn` finds them."""
+        a, b = (
+            table.filter(pa.array(flags)) for table, flags in zip(self.tables, (half.a, half.b), strict=True)
+        )
+        inside = half.holds(truth.left, truth.right)
+        true = {
+            name: records.ids.take(rows[inside])
+            for name, records, rows in zip(
+                ("id_a", "id_b"), self.records, (truth.left, truth.right), strict=True
+            )
+        }
+        asked = task_of(self.agreement, self.agreement.rule)
+        found = from_labels(asked, (a, b), self.layouts, pa.table(true), fewest=1)
+        rng = np.random.default_rng(asked.seed)
+        return finish(self.agreement, self.agreement.rule, found, "public", rng).rule
+
+
+def draft(folder: Path, sizes: tuple[int, int]) -> Drafted:
+    """Draft for the published tables of a set, as a newcomer does who takes what is proposed."""
+    place = folder / PUBLISHED
+    words = ["init", "--from", "a.csv", "--yes", "--force", "--records", *map(str, sizes)]
+    _accord(place, *words, "--parties", "one", "other")
+    _accord(place, "init", "--from", "b.csv", "--for", "agreement.toml", "--yes", "--force")
+    files = place / "a.csv", place / "b.csv"
+    layouts = read_layout(place / "a.csv.layout.toml"), read_layout(place / "b.csv.layout.toml")
+    return Drafted(read_agreement(place / "agreement.toml"), files, layouts)
+
+
+def _accord(place: Path, *words: str) -> None:
+    command = [sys.executable, "-m", "accord", *words]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"`accord {' '.join(words)}` failed: {done.stderr}")
+
+
+def _whole(file: Path, layout: Layout) -> pa.Table:
+    names = column_names(file, layout)
+    return pa.Table.from_batches(open_table(file, names, layout).batches)
