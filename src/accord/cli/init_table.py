@@ -194,8 +194,7 @@ def _find_unread(agreement: Agreement, found: FileCheck) -> set[str]:
     return {
         name
         for name, spec in agreement.fields.items()
-        if not isinstance(spec, CategoryField)
-        and many & {layout.source(c).column for c in spec.columns(name)}
+        if not isinstance(spec, CategoryField) and layout.place(spec.columns(name)) in many
     }
 
 
