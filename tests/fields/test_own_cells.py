@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -10,13 +11,13 @@ import pytest
 from accord.errors import DataError
 from accord.fields.load import load_records
 from accord.fields.own_cells import read_cells, read_settled
-from accord.fields.schema import CategoryField, DateField, NumberField, TextField
+from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.table.layout import Layout, Source
 
 
-def read(cells: dict[str, list[Any]], **source: Any) -> list[str | None]:
+def read(cells: Mapping[str, Any], **source: Any) -> list[Any]:
     batch = pa.record_batch({name: pa.array(column) for name, column in cells.items()})
-    found: list[str | None] = read_cells(Source.model_validate(source), batch).to_pylist()
+    found: list[Any] = read_cells(Source.model_validate(source), batch).to_pylist()
     return found
 
 
@@ -62,8 +63,8 @@ def test_a_whole_name_has_two_parts(
     name: str | None, order: str | None, given: str | None, surname: str | None
 ) -> None:
     cells = {"n": pa.array([name], pa.large_string())}
-    assert read(cells, column="n", part="given", order=order) == [given]  # type: ignore[arg-type]
-    assert read(cells, column="n", part="surname", order=order) == [surname]  # type: ignore[arg-type]
+    assert read(cells, column="n", part="given", order=order) == [given]
+    assert read(cells, column="n", part="surname", order=order) == [surname]
 
 
 def test_amounts_are_plain_numbers_and_what_is_none_stays() -> None:
@@ -83,7 +84,7 @@ def test_ages_dates_and_postcodes() -> None:
     assert read({"c": codes}, column="c", part="postcode") == bare
 
 
-FIELDS = {
+FIELDS: dict[str, FieldSpec] = {
     "birth": DateField(type="date", min="1900-01-01", max="2029-12-31"),  # type: ignore[arg-type]
     "sex": CategoryField(type="category", values=("f", "m")),
     "name": TextField(type="text", encoder={"kind": "hash"}),  # type: ignore[arg-type]
@@ -119,5 +120,6 @@ def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:
     assert read.disclosed.to_pydict() == {"sex": ["f", "m"], "birth": ["1980-02-28", "1981-03-01"]}
     settled, layout = read_settled(table, FIELDS, LAYOUT)
     again = load_records(settled, FIELDS, "salt", ("sex", "birth"), layout)
-    assert again.disclosed.equals(read.disclosed) and again.ids.equals(read.ids)
+    assert again.disclosed.equals(read.disclosed)
+    assert again.ids.equals(read.ids)
     assert settled["name"].to_pylist() == ["Ann Lee", "Poe"]

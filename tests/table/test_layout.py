@@ -150,7 +150,8 @@ def test_a_source_may_be_joined_split_mapped_or_absent(tmp_path: Path) -> None:
     path.write_text(FULL)
     layout = read_layout(path)
     assert layout.own_columns(layout.columns) == ["y", "m", "d", "s", "n", "age", "p", "no", "way", "ort"]
-    assert layout.place(["street"]) == "no + way" and layout.place(["phone"]) == "phone"
+    assert layout.place(["street"]) == "no + way"
+    assert layout.place(["phone"]) == "phone"
     assert Layout.from_json(layout.to_json()) == layout
     path.write_text(layout.to_toml())
     assert read_layout(path) == layout
@@ -174,6 +175,7 @@ def test_all_that_is_wrong_with_sources_is_told_at_once(tmp_path: Path) -> None:
     said = {fault.place: fault.problem for fault in caught.value.faults}
     assert [place[:9] for place in said] == [f"columns.{name}" for name in "abcdefg"]
     assert said["columns.a"].startswith("name one column, or columns")
-    assert "part is for one column" in said["columns.c"] and "1 parts" in said["columns.c"]
+    assert "part is for one column" in said["columns.c"]
+    assert "1 parts" in said["columns.c"]
     assert said["columns.f"] == "a field that is absent has no missing."
     assert said["columns.g"] == "part and decimal do not go together."

@@ -22,15 +22,24 @@ from accord.wording import did_you_mean
 
 RANGED = {
     ColumnKind.BIRTH: ("1900-01-01", "2029-12-31"),
+    ColumnKind.BIRTH_YEAR: ("1900", "2029"),
     ColumnKind.DATE: ("1900-01-01", "2099-12-31"),
+    ColumnKind.YEAR: ("1800", "2099"),
     ColumnKind.PRICE: ("0", "100000"),
+    ColumnKind.NUMBER: ("0", "1000000"),
     ColumnKind.LATITUDE: ("-90", "90"),
     ColumnKind.LONGITUDE: ("-180", "180"),
 }
 """Types with a range, and the one where nobody says another."""
-APART = {ColumnKind.DATE: "0", ColumnKind.PRICE: "1", ColumnKind.LATITUDE: "0.001"}
+APART = {
+    ColumnKind.DATE: "0",
+    ColumnKind.YEAR: "0",
+    ColumnKind.PRICE: "1",
+    ColumnKind.NUMBER: "1",
+    ColumnKind.LATITUDE: "0.001",
+}
 """Types whose values may lie apart, and by how much: days, the price's unit, degrees for both coordinates."""
-LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: ()}
+LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: (), ColumnKind.YESNO: ("yes", "no")}
 """Types with a list of values; without one a category is hashed."""
 POLICIES = ("differs", "skip", "error")
 _RESERVED = re.compile(r"birth_(?:year|day)|(?:given|surname|name)_sound|surname_rarity|\w+_(?:start|end)")
@@ -69,8 +78,9 @@ class Answers:
         names = [one.name for one in self.fields]
         if not names:
             yield Fault("", "No column is left to compare.", "Give some a type other than id and skip.")
+        own = {one.name for one in self.fields if one.name == one.kind}
         for name, count in Counter(names).items():
-            if count > 1 or (name and _RESERVED.fullmatch(name)):
+            if count > 1 or (name and name not in own and _RESERVED.fullmatch(name)):
                 yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
         for option, given, kinds in (
             ("`accord init --field {}.values`", self.values, LISTED),

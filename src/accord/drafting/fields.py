@@ -98,6 +98,7 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
 _SIMPLE = {
     ColumnKind.GIVEN: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
     ColumnKind.SURNAME: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
+    ColumnKind.SURNAME_2: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
     ColumnKind.MIDDLE: ((_TEXT, _LETTERS, _FILTER), ""),
     ColumnKind.NAME: ((_TEXT, 'clean = ["accents", "titles", "suffixes", "punctuation"]', _FILTER), ""),
     ColumnKind.STREET: (
@@ -168,6 +169,8 @@ def _listed(one: Confirmed, answers: Answers) -> Block:
     if one.kind is ColumnKind.SEX:
         note = f"Both sides write {', '.join(values)}, or words that begin so; all else counts as missing."
         return Block(one.name, ('type = "category"', 'derive = "initial"', listed, _UNREAD), note)
+    if one.kind is ColumnKind.YESNO:
+        return Block(one.name, ('type = "category"', listed, _UNREAD))
     note = "All values that are not listed count as one."
     return Block(one.name, ('type = "category"', listed, 'other = "bin"'), note)
 
@@ -178,6 +181,10 @@ def _ranged(one: Confirmed, answers: Answers) -> Block:
     match one.kind:
         case ColumnKind.DATE:
             return Block(one.name, ('type = "date"', *limits))
+        case ColumnKind.BIRTH_YEAR | ColumnKind.YEAR:
+            return Block(one.name, ('type = "number"', *limits, "step = 1"))
+        case ColumnKind.NUMBER:
+            return Block(one.name, ('type = "number"', *limits, "step = 0.01"))
         case ColumnKind.PRICE:
             clean = f"clean = [{{ drop = {quote(_CURRENCIES)} }}]"
             return Block(one.name, ('type = "number"', clean, *limits, "step = 0.01"))

@@ -27,6 +27,7 @@ _COMPARED = {
     ColumnKind.MIDDLE: "middle: dice >= 0.6 -> 1{missing}",
     ColumnKind.NAME: "name: dice >= 0.8 -> 1, dice >= 0.6 -> 1{missing}",
     ColumnKind.BIRTH: "birth: same -> 1, same(birth_year) or same(birth_day) -> 1{missing}",
+    ColumnKind.BIRTH_YEAR: "birth_year: same -> 1{missing}",
     ColumnKind.SEX: "sex: same -> 1{missing}",
     ColumnKind.STREET: "street: dice >= 0.75 -> 1{missing}",
     ColumnKind.CITY: "city: dice >= 0.75 -> 1{missing}",
@@ -94,6 +95,9 @@ def _learn(
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
     # Made-up people have no column with their whole name.
     fields = fields.replace("[fields.name]\n", '[fields.name]\nfrom = ["given", "surname"]\n')
+    year = '[fields.birth_year]\nfrom = "birth"\nderive = "year"\n'
+    if ColumnKind.BIRTH not in kinds:
+        fields = fields.replace("[fields.birth_year]\n", year)
     rule = _unweighed(kinds, strict, rarity)
     draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{rule}"""\n'
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
@@ -128,9 +132,15 @@ def _agreeing(answers: Answers) -> str:
 def _agreements(answers: Answers) -> Iterator[str]:
     for one in compared(answers):
         match one.kind:
-            case ColumnKind.TEXT | ColumnKind.STREET | ColumnKind.CITY | ColumnKind.MIDDLE:
+            case (
+                ColumnKind.TEXT
+                | ColumnKind.STREET
+                | ColumnKind.CITY
+                | ColumnKind.MIDDLE
+                | ColumnKind.SURNAME_2
+            ):
                 yield f"dice({one.name}) >= 0.75"
-            case ColumnKind.DATE | ColumnKind.PRICE:
+            case ColumnKind.DATE | ColumnKind.PRICE | ColumnKind.YEAR | ColumnKind.NUMBER:
                 far = answers.within_of(one)
                 yield f"same({one.name})" if far == "0" else f"within({one.name}, {far})"
             case ColumnKind.LATITUDE:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy, System
 from accord.errors import DataError, Fault, UnreadableError, UsageError
-from accord.fields.columns import Column, Records, rows_of
+from accord.fields.columns import Column, Records, Unlisted, rows_of
 from accord.fields.encoders import encode, encode_made
 from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
@@ -88,6 +88,9 @@ class Tally:
     listed: dict[str, int] = field(default_factory=dict)
     """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
 
+    unlisted: Unlisted = field(default_factory=dict)
+    """By field with a list of agreed values: cells that are none of them, and all that are filled."""
+
     def leave_out(self, name: str, reason: str, count: int) -> None:
         if count:
             self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
@@ -98,6 +101,12 @@ class Tally:
 
     def count_listed(self, name: str, count: int) -> None:
         self.listed[name] = self.listed.get(name, 0) + count
+
+    def count_unlisted(self, name: str, spec: CategoryField, texts: pa.Array) -> None:
+        none = pc.invert(pc.is_in(texts, value_set=pa.array(spec.compared(), texts.type)))
+        filled, (others, all_) = pc.is_valid(texts), self.unlisted.get(name, (0, 0))
+        others += pc.sum(pc.and_(none, filled)).as_py() or 0
+        self.unlisted[name] = others, all_ + (pc.sum(filled).as_py() or 0)
 
     def count_people(self, chunks: Sequence[pa.Array]) -> None:
         counts = pc.value_counts(pa.chunked_array(chunks, pa.large_string()).drop_null()).field("counts")
@@ -212,7 +221,7 @@ def _load(
     tally.counts_rows = last is not None and read > _FEW_ROWS
     in_order = how.by_id or not table.has_order
     found_all = gathering.whole(in_order, how.keep_people and bool(person))
-    return replace(found_all, numbered=numbered and bool(read))
+    return replace(found_all, numbered=numbered and bool(read), unlisted=tally.unlisted)
 
 
 def _go_on(last: int | None, ids: pa.Array) -> int | None:
@@ -249,6 +258,8 @@ def _encode_batch(
         encoded = encode_made(name, spec, made, meaning.salt)
         if isinstance(spec, FrequencyField):
             tally.count_listed(name, cells.listed(name, spec))
+        if isinstance(spec, CategoryField):
+            tally.count_unlisted(name, spec, made.values)
         columns[name] = encoded.column
         if name in disclose and is_made(name, fields):
             made_texts[name] = made.shown()

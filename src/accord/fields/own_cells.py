@@ -1,4 +1,4 @@
-"""From one's own columns to the cells of agreed ones, as a layout says: the first thing that is done to cells.
+"""From one's own columns to the cells of agreed ones, as a layout says: before anything else is done.
 
 Whatever reads a table comes through here, so that a field means the same to all: `read_cells` for a chunk, or
 `read_settled` for a table that is to be changed and read again. In the order of what is done: cells that

@@ -67,8 +67,8 @@ class Source(Spec):
             yield 'order is for part = "given" and part = "surname"'
         if self.columns and self.format and len(self.pieces) != len(self.columns):
             yield (
-                f"format has {len(self.pieces)} parts and there are {len(self.columns)} columns: name them in "
-                'its order, such as columns = ["year", "month", "day"] for "%Y-%m-%d"'
+                f"format has {len(self.pieces)} parts and there are {len(self.columns)} columns: name them "
+                'in its order, such as columns = ["year", "month", "day"] for "%Y-%m-%d"'
             )
 
     @property
