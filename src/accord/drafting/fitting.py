@@ -68,6 +68,8 @@ def fit(
     for name in names:
         if name in own:
             fitted.sources[name] = _source(name, own[name], by_column, fields, as_of, fitted)
+            if _is_numbered(own[name]) and len(_numbered(own[name].is_.kind, [*names, *own])) > 1:
+                fitted.by_order[name] = own[name].own[0]
     for name in [name for name in names if name not in fitted.sources]:
         source = _make_of_others(name, found, by_column)
         if source is not None:
@@ -84,6 +86,15 @@ def fit(
                 fitted.by_order[name] = one.own[0]
     fitted.lacking = [name for name in names if name not in fitted.sources]
     return fitted
+
+
+def _numbered(kind: ColumnKind, names: Iterable[str]) -> set[str]:
+    """Those of the names that say no more than a type and a number."""
+    return {name for name in names if re.fullmatch(rf"{kind}(?:_\d+)?", name)}
+
+
+def _is_numbered(found: Found) -> bool:
+    return found.is_.kind in SEVERAL and bool(_numbered(found.is_.kind, [found.is_.name]))
 
 
 def _source(
@@ -160,10 +171,7 @@ def _find_called(name: str, left: Sequence[Found]) -> Found | None:
 def _find_by_order(name: str, left: Sequence[Found]) -> Found | None:
     """The first that is left of the type that the agreed name tells, as it is numbered (`text_2`) or as the
     public vocabulary has it; then one of which the vocabulary has no other name."""
-    numbered = re.fullmatch(r"([a-z]+?)(?:_\d+)?", name)
-    kinds = [kind for kind in SEVERAL if numbered and numbered[1] == kind]
-    if kinds:
-        return next((one for one in left if one.is_.kind in kinds), None)
+    if numbered := [kind for kind in SEVERAL if _numbered(kind, [name])]:
+        return next((one for one in left if one.is_.kind in numbered), None)
     kinds = [kind for kind, words in WORDS.items() if kind in SEVERAL and name in words.values()]
-    unnamed = (one for one in left if re.fullmatch(rf"{one.is_.kind}(?:_\d+)?", one.is_.name))
-    return next((one for one in unnamed if one.is_.kind in kinds), None)
+    return next((one for one in left if _is_numbered(one) and one.is_.kind in kinds), None)

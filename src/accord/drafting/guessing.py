@@ -42,6 +42,7 @@ _MOST = 0.9
 _MANY, _SOME = 0.7, 0.5
 _HARDLY = 0.01
 _FEW_VALUES = 60
+_ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
 """Of these an odd cell is read as another text or as missing, so a column that is called so may have many."""
@@ -67,7 +68,9 @@ class Sample:
     @property
     def telling(self) -> tuple[str, ...]:
         """Cells that say something."""
-        return tuple(cell for cell in self.filled if cell.casefold() not in MARKS)
+        return tuple(
+            cell for cell in self.filled if cell.casefold() not in MARKS and not _ZEROS.fullmatch(cell)
+        )
 
     @property
     def common(self) -> Mapping[str, int]:
@@ -117,8 +120,7 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
 
 def _by_name(column: str, cells: Sequence[str]) -> Guess | None:
     for kind in _kinds_by_name(column):
-        lenient = kind in _ANY_CELLS and _is_called(column, kind)
-        if kind not in FITS or FITS[kind](cells) >= (_SOME if lenient or FITS[kind] in _LETTERS else _MOST):
+        if _can_be(kind, cells, _is_called(column, kind)):
             return Guess(column, kind, name=_word_for(column, kind))
         # A date of birth of which only the year is known, or only the day.
         for part in (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_DAY) if kind is ColumnKind.BIRTH else ():
@@ -127,7 +129,15 @@ def _by_name(column: str, cells: Sequence[str]) -> Guess | None:
     return None
 
 
-_LETTERS = frozenset({FITS[ColumnKind.NAME], FITS[ColumnKind.TEXT]})
+def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
+    """Whether cells do not contradict a type that a name suggests; if all of the name says so, odd cells do
+    not."""
+    if kind not in FITS:
+        return True
+    if FITS[kind] is FITS[ColumnKind.NAME]:
+        return FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
+    lenient = kind is ColumnKind.TEXT or kind is ColumnKind.STREET or (is_called and kind in _ANY_CELLS)
+    return FITS[kind](cells) >= (_SOME if lenient else _MOST)
 
 
 _READ_AS = {
@@ -193,8 +203,6 @@ def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
         return nothing.left_out("degrees of latitude or longitude; its name does not say which", found)
     if found is ColumnKind.SKIP:
         return nothing.left_out("numbers; its name does not say what they are", ColumnKind.NUMBER)
-    if found is ColumnKind.TEXT and _is_called(column, ColumnKind.NAME):
-        return Guess(column, found, name=THING)
     return Guess(column, found, name=(checked_number(cells) or "") if found is ColumnKind.IDENTIFIER else "")
 
 

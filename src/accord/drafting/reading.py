@@ -24,7 +24,7 @@ _OFTEN, _SOME_TIMES = 0.01, 3
 """A cell that may mean something is a mark where it occurs more often than it should."""
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
-) | {ColumnKind.CITY, ColumnKind.CATEGORY, ColumnKind.TEXT}
+) | {ColumnKind.CITY, ColumnKind.CATEGORY}
 _DAYS = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
 _NUMBERS = frozenset({ColumnKind.PRICE, ColumnKind.NUMBER, ColumnKind.LATITUDE, ColumnKind.LONGITUDE})
 _FILLED_IN = {
@@ -107,7 +107,9 @@ def _marks(kind: ColumnKind, sample: Sample) -> Iterator[str]:
 
 def _is_mark(kind: ColumnKind, cell: str, often: bool) -> bool:
     if cell in MARKS:
-        return often or not (kind in _CALLED and cell in MAY_BE_NAMES)
+        # Books and films are called by any word.
+        says_more = cell.isalpha() if kind is ColumnKind.TEXT else kind in _CALLED and cell in MAY_BE_NAMES
+        return often or not says_more
     if kind is ColumnKind.SEX:
         return cell in UNKNOWN_SEXES
     if re.fullmatch(_FILLED_IN.get(kind, _NEVER), re.sub(r"\W", "", cell)):
