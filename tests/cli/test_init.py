@@ -298,6 +298,29 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
 
 
+def test_at_a_terminal_spellings_and_ages_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreement.toml").write_text(
+        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
+        '[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.sex]\ntype = "category"\n'
+        'values = ["f", "m"]\nother = "missing"\nmissing = "differs"\n[fields.birth_year]\ntype = "number"\n'
+        'min = 1900\nmax = 2029\nstep = 1\nmissing = "differs"\n'
+    )
+    (tmp_path / "t.csv").write_text("id,sex,age\n1,w,30\n2,zz,31\n3,yy,32\n4,-,33\n5,w,34\n6,m,35\n")
+    # The types, a day that is none, the day, what zz is, a slip, and what yy is.
+    answer(monkeypatch, "", "in May", "2024-06-30", "m", "d", "")
+    init(table="t.csv", agreement=Path("agreement.toml"))
+    shown = capsys.readouterr().err
+    assert "- counts as empty; w is read as f" in shown
+    assert "A day is written 2024-06-30" in shown
+    layout = read_layout(tmp_path / "t.csv.layout.toml")
+    assert layout.source("sex").values == {"w": "f", "zz": "m"}
+    assert layout.source("sex").missing == ("-", "yy")
+    assert layout.source("birth_year").as_of == date(2024, 6, 30)
+
+
 def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -397,28 +420,35 @@ WORDS = st.text(st.characters(categories=("L", "N", "P", "Z")), max_size=12).map
 )
 ROWS = st.lists(
     st.tuples(
-        WORDS, st.dates(date(1900, 1, 1), date(2029, 12, 31)).map(str), WORDS, st.integers(0, 99_999).map(str)
+        WORDS,
+        st.dates(date(1900, 1, 1), date(2029, 12, 31)).map(str),
+        WORDS,
+        st.integers(0, 99_999).map(str),
+        # Spellings and marks, which are read as a layout says.
+        st.sampled_from(["yes", "Ja", "nein", "0", "k.A.", "-"]),
+        st.integers(1900, 2030).map(str) | st.sampled_from(["0000", "?"]),
+        st.integers(0, 999).map(lambda number: f"{number},50 kg") | st.just("n/a"),
     ),
     min_size=1,
     max_size=25,
 )
 HEADERS = st.lists(
-    WORDS.filter(lambda name: name.strip()), min_size=5, max_size=5, unique_by=lambda name: name.strip()
+    WORDS.filter(lambda name: name.strip()), min_size=8, max_size=8, unique_by=lambda name: name.strip()
 )
-KINDS = ("id", "text", "date", "category", "price")
+KINDS = ("id", "text", "date", "category", "price", "yesno", "year", "number")
 
 
 @settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(HEADERS, ROWS, st.permutations(range(5)), st.sampled_from([",", ";", "\t"]))
+@given(HEADERS, ROWS, st.permutations(range(8)), st.sampled_from([",", ";", "\t"]))
 def test_tables_with_equal_answers_give_equal_drafts(
     tmp_path: Path,
     header: list[str],
-    rows: list[tuple[str, str, str, str]],
+    rows: list[tuple[str, ...]],
     order: list[int],
     delimiter: str,
 ) -> None:
@@ -439,12 +469,12 @@ def test_tables_with_equal_answers_give_equal_drafts(
     draft_from(told, out, force=True)
     usual = tmp_path / "usual.toml"
     if not usual.exists():
-        (tmp_path / "usual.csv").write_text(f"id,text,date,category,price\n{USUAL}")
+        (tmp_path / "usual.csv").write_text(f"{','.join(KINDS)}\n{USUAL}")
         assert accord(tmp_path, "init", "--from", "usual.csv", *SAME, "--out", "usual.toml").returncode == 0
     assert unsalted(out.read_text()) == unsalted(usual.read_text())
 
 
-USUAL = "a1,some thing,2020-01-31,red,1\na2,a thing,2020-02-29,blue,9.99\n"
+USUAL = "a1,some thing,2020-01-31,red,1,yes,1999,5\na2,a thing,2020-02-29,blue,9.99,no,2001,7\n"
 SAME = (
     "--yes",
     "--records",

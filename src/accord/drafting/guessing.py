@@ -171,8 +171,11 @@ def _kinds_by_name(column: str) -> list[ColumnKind]:
     if "of" in words[1:2]:
         # The number of something names no record.
         some = [kind for kind in some if kind is not ColumnKind.ID]
-    # Many things have a number: it names records if nothing else is said.
-    return list(dict.fromkeys([*found, *sorted(some, key=lambda kind: kind is ColumnKind.ID)]))
+    # Many things have a name, and a number: it names people, or records, if nothing else is said.
+    last = (ColumnKind.NAME, ColumnKind.ID)
+    return list(
+        dict.fromkeys([*found, *sorted(some, key=lambda kind: kind in last and last.index(kind) + 1)])
+    )
 
 
 def words_of(column: str) -> list[str]:
