@@ -92,7 +92,7 @@ def _judge_dates(column: str, texts: Sequence[str], specs: Sequence[FieldSpec]) 
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     hits = {how: sum(parse_date(text, how) is not None for text in sample) for how in FORMATS}
     best = max(hits, key=lambda how: hits[how])
-    if hits[best] < _READ * len(sample) - 1:
+    if hits[best] < _READ * len(sample) or (":" in best and hits[best] < len(sample)):
         return Dates(column, (), best if hits[best] else None)
     # Slips do not hide that a day may be a month: whatever reads as many as any is one of several.
     near = [how for how, count in hits.items() if count >= hits[best] - 1]
