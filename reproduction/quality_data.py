@@ -58,7 +58,7 @@ class Dataset:
     """Columns on which records that peers compare agree: one of these lists; none for all pairs."""
     agreement: str
     certain: tuple[tuple[str, ...], ...] = ()
-    """Columns that agree for most matches and for hardly anybody else: Splink guesses by them how many match."""
+    """Columns that agree for most matches and hardly else: Splink guesses by them how many match."""
     seen: bool = False
     """Whether drafts were built with the set at hand; the others were opened when they were done."""
     persons: bool = True

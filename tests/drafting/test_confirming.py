@@ -1,8 +1,18 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from accord.drafting.confirming import change, fields_by_column, find_id, map_names, take_guesses, without_id
+from accord.drafting.confirming import (
+    Columns,
+    change,
+    explain,
+    find_fields,
+    find_id,
+    take_guesses,
+    without_id,
+)
 from accord.drafting.guessing import Guess
 from accord.drafting.kinds import ColumnKind
 from accord.errors import UsageError
@@ -34,7 +44,43 @@ def test_there_is_one_id_or_none() -> None:
 
 def test_fields_are_found_under_the_names_that_were_agreed() -> None:
     columns = change(COLUMNS, ["a=b=category:brand", "3=surname"])
-    assert [one.name for one in fields_by_column(columns).values()] == ["brand", "surname"]
-    assert map_names(columns, ["surname", "brand", "birth"]) == {"surname": "2", "brand": "a=b"}
-    # What is called as agreed need not be said.
-    assert map_names(COLUMNS, ["Nr"]) == {"Nr": "Nr"}
+    assert [(one.is_.name, one.own) for one in find_fields(columns)] == [
+        ("brand", ("a=b",)),
+        ("surname", ("2",)),
+    ]
+
+
+def columns(**kinds: ColumnKind) -> Columns:
+    return take_guesses([Guess(name, kind) for name, kind in kinds.items()])
+
+
+def found(of: Columns, as_of: date | None = None) -> dict[str, tuple[str, ...]]:
+    return {one.is_.name: one.own for one in find_fields(of, as_of)}
+
+
+def notes(of: Columns, as_of: date | None = None) -> dict[str, str]:
+    return {one.name: one.note for one in explain(of, as_of) if one.note}
+
+
+YEAR, MONTH, DAY = ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY
+
+
+def test_parts_are_one_field_where_they_are_complete() -> None:
+    parts = columns(d=DAY, no=ColumnKind.HOUSE, m=MONTH, y=YEAR, way=ColumnKind.STREET)
+    assert found(parts) == {"birth": ("d", "m", "y"), "street": ("no", "way")}
+    assert not notes(parts)
+    assert found(columns(y=YEAR, m=MONTH)) == {"birth_year": ("y",)}
+    assert "one of them has no column" in notes(columns(y=YEAR, m=MONTH))["m"]
+    full = columns(b=ColumnKind.BIRTH, y=YEAR, a=ColumnKind.AGE)
+    assert found(full) == {"birth": ("b",)}
+    assert [*notes(full)] == ["y", "a"]
+    assert "no street" in notes(columns(no=ColumnKind.HOUSE))["no"]
+
+
+def test_an_age_is_a_year_of_birth_on_some_day() -> None:
+    age = columns(a=ColumnKind.AGE, s=ColumnKind.SURNAME)
+    assert found(age) == {"surname": ("s",)}
+    assert "--as-of 2024-06-30" in notes(age)["a"]
+    day = date(2024, 6, 30)
+    assert found(age, day) == {"birth_year": ("a",), "surname": ("s",)}
+    assert not notes(age, day)

@@ -31,7 +31,7 @@ AMERICAN = {
     "Gender": ("1", "2", "2", "sex"),
     "zip": ("02139-1234", "02140", "90210", "postcode"),
     "phone_home": ("617-555-1234", "(617) 555 9999", "+1 617 555 1111", "phone"),
-    "amount": ("$12.99", "$1,200.00", "$3.00", "skip"),
+    "amount": ("$12.99", "$1,200.00", "$3.00", "price"),
     "ssn": ("123-45-6789", "987-65-4321", "111-22-3333", "identifier"),
 }
 THINGS = {
@@ -98,11 +98,10 @@ def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("column", "cells", "meant", "why"),
     [
-        ("lat", ("52,5200", "48,1371"), ColumnKind.LATITUDE, "decimal comma"),
-        ("Preis", ("€12.99", "€3.00"), ColumnKind.PRICE, "currency sign"),
-        ("Geburtsdatum", ("1980", "1975"), ColumnKind.BIRTH, "days, all written in one way"),
-        ("PLZ", ("D-10115", "D-80331"), ColumnKind.POSTCODE, "postcodes without a country"),
-        ("birth year", ("1980", "1975"), ColumnKind.BIRTH, "its name says birth"),
+        ("lat", ("52° N", "48° N"), ColumnKind.LATITUDE, "decimal numbers of degrees"),
+        ("Preis", ("ab 12", "ca. 3"), ColumnKind.PRICE, "numbers, such as 12.99"),
+        ("Geburtsdatum", ("im Mai", "im Juni"), ColumnKind.BIRTH, "days, all written in one way"),
+        ("birth year", ("MCM", "MCMI"), ColumnKind.BIRTH_YEAR, "its name says birth_year"),
     ],
 )
 def test_a_known_name_that_cells_contradict_is_a_word_to_the_owner(
@@ -151,3 +150,95 @@ def test_any_table_has_a_guess_that_an_agreement_can_hold(table: list[tuple[str,
     ]
     assert len(once) == len(set(once))
     assert all(guess.note for guess in guesses if guess.kind is ColumnKind.SKIP)
+
+
+LANGUAGES = """
+given: first_name Vorname prénom nombre nome voornaam imię förnamn
+surname: last_name Nachname nom_de_famille apellidos cognome achternaam nazwisko efternamn sobrenome
+birth_year: yob birth_year Geburtsjahr annee_naissance año_de_nacimiento anno_nascita geboortejaar födelseår
+birth_month: birth_month Geburtsmonat mois_naissance mes_de_nacimiento geboortemaand
+sex: gender Geschlecht sexe sexo sesso geslacht płeć kön
+house: street_number Hausnummer huisnummer nr_domu husnummer numero_civico
+city: suburb Wohnort ville ciudad città woonplaats miasto cidade
+postcode: zip PLZ code_postal código_postal CAP postnummer kod_pocztowy
+phone: mobile Telefon téléphone móvil cellulare telefoon telemóvel
+age: age Alter edad età leeftijd idade wiek ålder
+identifier: soc_sec_id ssn isbn ean iban NIR nhs_number PESEL personnummer
+"""
+CELLS = {
+    "birth_year": ("1980", "1955", "-"), "birth_month": ("2", "12", "7"), "sex": ("1", "2", "9"),
+    "house": ("5a", "7", "12-14"), "postcode": ("10115", "FR-75001", "k.A."), "age": ("30", "41", "7"),
+    "phone": ("+33 1 23 45 67 89", "030/1234567", "-"), "identifier": ("123-45-6789", "12", "12"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LANGUAGES.strip().splitlines())
+def test_headers_of_many_languages(line: str) -> None:
+    kind, _, words = line.partition(": ")
+    for word in words.split():
+        (guess,) = guess_kinds([Sample(word, CELLS.get(kind, ("abc", "xyz", "abc")))])
+        assert guess.kind == kind, word
+
+
+def one(column: str, *cells: str) -> tuple[str, str]:
+    (guess,) = guess_kinds([Sample(column, cells)])
+    return guess.kind.value, guess.name
+
+
+def test_a_web_address_is_called_by_its_last_part() -> None:
+    assert one("http://x.org/ontology/birthYear", "1905-01-01", "1925-01-01") == ("birth_year", "")
+    assert one("https://x.org/ontology#release_year/", "1995", "2001") == ("year", "")
+    assert one("http://x.org/city/title", "Some film", "Another one") == ("text", "title")
+
+
+def test_names_of_fields_come_of_the_vocabulary_alone() -> None:
+    assert one("Hersteller", "Sony", "Bose") == one("manufacturer", "Sony", "Bose") == ("category", "brand")
+    assert one("brand_name", "Sony", "Bose") == ("category", "brand")
+    assert one("Projekt Falke", "a b c", "d e f") == ("text", "")
+    found = guess_kinds([Sample("title", ("a b",)), Sample("Titel", ("c d",))])
+    assert [guess.name for guess in found] == ["title", ""]
+
+
+def test_numbers_with_a_check_digit_say_what_they_are() -> None:
+    assert one("c", "9780306406157", "0-306-40615-2", "9783161484100") == ("identifier", "isbn")
+    assert one("c", "4006381333931", "4006381333931", "5901234123457") == ("identifier", "ean")
+    assert one("c", "GB82 WEST 1234 5698 7654 32", *["DE89370400440532013000"] * 2) == ("identifier", "iban")
+    assert one("c", *["255081416802538"] * 3) == ("identifier", "ssn")
+    assert one("c", "9780306406158", "1", "2")[0] != "identifier"
+
+
+def test_parts_of_a_birth_are_known_together() -> None:
+    years = tuple(str(year) for year in range(1940, 2000))
+    numbers = tuple(str(1 + n % 12) for n in range(60))
+    parts = ["birth_year", "birth_month", "birth_day"]
+    assert kinds(by=years, bm=numbers, bd=numbers) == parts
+    assert kinds(annee=years, mois=numbers, jour=numbers) == parts
+    assert kinds(year=("2020",) * 60, month=numbers, day=numbers) != parts
+    assert kinds(yob=years, mob=numbers, dob=numbers) == parts
+    assert kinds(Geburtsdatum=years) == ["birth_year"]
+
+
+def test_a_whole_name_is_left_out_beside_its_parts() -> None:
+    whole = ("Mary Smith", "John Jones")
+    given, surname = ("Mary", "John"), ("Smith", "Jones")
+    found = kinds(first_name=given, surname=surname, first_and_surname=whole)
+    assert found == ["given", "surname", "skip"]
+    assert kinds(first_and_surname=whole) == ["name"]
+    assert kinds(nome=("Maria Silva Santos", "Ana Souza")) == ["name"]
+    assert kinds(apellido1=surname, apellido2=surname, nombre=given) == ["surname", "surname_2", "given"]
+
+
+def test_marks_and_slips_lose_no_column() -> None:
+    days = tuple(f"{day:02}.03.1980" for day in range(1, 20))
+    assert kinds(geboren=(*days, "31.02.1980", *["k.A."] * 30, *["00.00.0000"] * 9)) == ["birth"]
+    assert kinds(tel=("030 123456", "040 123456", "ask", *["-"] * 9)) == ["phone"]
+    assert kinds(price=("$399.00", "1,299.00", "n/a")) == kinds(prix=("1.299,00 €", "12,-")) == ["price"]
+    assert kinds(c=("yes", "no", "n/a", "Yes")) == kinds(c=("0", "1", "1")) == ["yesno"]
+    assert kinds(sexe=("F", "H", "F")) == ["sex"]
+    assert kinds(geboren=("-", "k.A.")) == ["skip"]
+
+
+def test_a_column_that_hardly_has_a_cell_is_kept_only_if_it_is_agreed() -> None:
+    sample = Sample("phone", ("030 123456",), filled_share=0.001)
+    assert guess_kinds([sample])[0].meant is ColumnKind.PHONE
+    assert guess_kinds([sample], keep_sparse=True)[0].kind is ColumnKind.PHONE

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import load
-from accord.fields.columns import Integers
+from accord.fields.columns import Integers, tell_unlisted
 from accord.fields.frequencies import read_frequencies
 from accord.fields.load import Loading, Tally, load_records
-from accord.fields.schema import FieldSpec
+from accord.fields.schema import CategoryField, FieldSpec
 from accord.table.layout import Layout, Source
 from accord.table.sources import csv as sources_csv
 from tests.fields.made_ids import read_made
@@ -362,3 +362,14 @@ def test_a_list_of_ones_own(tmp_path: Path) -> None:
     assert column.values.tolist() == [0, 0, 2], "1 of 100 is not below 1/100"
     with pytest.raises(DataError, match=r"list 'ours'.*does not ship with Accord"):
         load_records(table, fields, "00")
+
+
+def test_cells_outside_a_list_are_counted_for_their_owner_alone() -> None:
+    spec = CategoryField(type="category", values=("f", "m"), other="missing", missing="differs")
+    table = pa.table({"id": [str(n) for n in range(40)], "sex": ["f", "M", "zz", None] * 10})
+    found = load_records(table, {"sex": spec}, "salt")
+    assert found.unlisted == {"sex": (10, 30)}
+    (told,) = tell_unlisted(found.unlisted)
+    assert told.startswith("10 of 30 cells of 'sex' are none of the agreed values.")
+    assert "zz" not in told
+    assert not tell_unlisted({"sex": (1, 30)})

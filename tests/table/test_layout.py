@@ -130,3 +130,52 @@ def test_only_agreed_lists_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "layout.toml").write_text("[lists]\nours = 3\n")
     with pytest.raises(DataError, match=r"lists.ours: should be the path of a file"):
         read_layout(tmp_path / "layout.toml")
+
+
+FULL = """\
+[columns]
+birth = { columns = ["y", "m", "d"], format = "%Y-%m-%d", missing = ["0"] }
+sex = { column = "s", values = { w = "f", H = "m" } }
+surname = { column = "n", part = "surname", order = "surname given" }
+birth_year = { column = "age", as_of = 2024-06-30 }
+price = { column = "p", decimal = "," }
+phone = { absent = true }
+street = { columns = ["no", "way"] }
+city = "ort"
+"""
+
+
+def test_a_source_may_be_joined_split_mapped_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / "layout.toml"
+    path.write_text(FULL)
+    layout = read_layout(path)
+    assert layout.own_columns(layout.columns) == ["y", "m", "d", "s", "n", "age", "p", "no", "way", "ort"]
+    assert layout.place(["street"]) == "no + way"
+    assert layout.place(["phone"]) == "phone"
+    assert Layout.from_json(layout.to_json()) == layout
+    path.write_text(layout.to_toml())
+    assert read_layout(path) == layout
+    assert layout.map_dates(["birth=%Y/%m/%d"]).source("birth").format == "%Y/%m/%d"
+    assert layout.map_columns(["sex=S", "phone=tel"]).source("sex").values == {"w": "f", "H": "m"}
+    assert layout.map_columns(["birth=dob", "phone=tel"]).source("phone") == Source(column="tel")
+    with pytest.raises(UsageError, match="2 parts and there are 3 columns"):
+        layout.map_dates(["birth=%m/%Y"])
+
+
+def test_all_that_is_wrong_with_sources_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "layout.toml"
+    path.write_text(
+        '[columns]\na = { format = "%Y" }\nb = { column = "b", columns = ["c"] }\n'
+        'c = { columns = ["x", "y"], format = "%Y", part = "year" }\nd = { column = "d", order = "x" }\n'
+        'e = { column = "e", order = "given surname" }\nf = { absent = true, missing = ["-"] }\n'
+        'g = { column = "g", part = "year", decimal = "." }\n'
+    )
+    with pytest.raises(DataError) as caught:
+        read_layout(path)
+    said = {fault.place: fault.problem for fault in caught.value.faults}
+    assert [place[:9] for place in said] == [f"columns.{name}" for name in "abcdefg"]
+    assert said["columns.a"].startswith("name one column, or columns")
+    assert "part is for one column" in said["columns.c"]
+    assert "1 parts" in said["columns.c"]
+    assert said["columns.f"] == "a field that is absent has no missing."
+    assert said["columns.g"] == "part and decimal do not go together."

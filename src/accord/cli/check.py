@@ -164,11 +164,13 @@ def _judge(
         facts["lists"] = facts_of_lists(agreement, known.layout, data)
     if data is not None:
         from accord.cli.check_layout import check_file
+        from accord.fields.columns import tell_unlisted
 
         file = check_file(agreement, data, side, known.layout, known.named)
         facts |= file.facts
         facts |= {"shown": file.show(agreement, show)} if show else {}
         facts["advice"] += [tell_counting(file.layout.id)] if file.tally.counts_rows else []
+        facts["advice"] += tell_unlisted(file.tally.unlisted)
     facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
     return facts, file
 

@@ -94,7 +94,7 @@ def find_layout(
     from accord.table.sniffing import sniff_text
 
     shown = agreement.disclosed(side) if side is not None else ()
-    wanted = [layout.source(name).column for name in agreed_columns(agreement.fields, shown)]
+    wanted = layout.own_columns(agreed_columns(agreement.fields, shown))
     wanted += ([] if layout.make_ids else [layout.id]) + ([layout.person] if layout.person else [])
     found = sniff_text(data, layout, named, wanted)
     return _settle_dates(found, sniff_dates(data, found, agreement.fields), data)
@@ -213,7 +213,7 @@ class FileCheck:
         for name in names:
             values = show_values(self.data, name, agreement.fields, self.layout)
             spec = agreement.fields[name]
-            columns = [self.layout.source(column).column for column in spec.columns(name)]
+            columns = self.layout.own_columns(spec.columns(name))
             found[name] = {
                 "from": columns,
                 "encoded": _encoded(spec),

@@ -94,6 +94,10 @@ def init(
     ] = False,
     make_ids: MakeIds = False,
     date: DateFormats = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="DAY", help="The day that ages are of, such as 2024-06-30; it stays with you."),
+    ] = None,
     layout: Annotated[
         Path | None,
         typer.Option(
@@ -108,8 +112,9 @@ def init(
     The draft follows from what you confirm about your columns and from your answers, and from nothing else in
     the table. On a terminal you are asked; in scripts answers are options.
 
-    Types of columns: given, surname, middle, name (whole), birth, sex, street, city, postcode, phone, email,
-    identifier, category, date, text, price, latitude, longitude; id, skip. Some can be named: category:brand.
+    Types of columns: given, surname, surname_2, middle, name (whole), birth, birth_year, birth_month,
+    birth_day, age, sex, street, house, city, postcode, phone, email, identifier, category, yesno, date, year,
+    text, price, number, latitude, longitude; id, skip. Some can be named: category:brand.
     """
     if [table is None, template is None and kind is None].count(False) != 1:
         problem = (
@@ -127,7 +132,7 @@ def init(
         write_template(template or kind or Kind.people, out or _USUAL, force, records)
         return
     from accord.cli.init_table import draft_from, lay_out_for
-    from accord.cli.init_told import Told
+    from accord.cli.init_told import Told, read_day
 
     told = Told(
         table=find_table(table),
@@ -144,6 +149,7 @@ def init(
         monthly=monthly,
         make_ids=make_ids,
         dates=tuple(date or ()),
+        as_of=read_day(as_of) if as_of else None,
         layout=layout,
     )
     if agreement is None:

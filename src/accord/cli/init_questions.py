@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.init_told import NO_SERIES, answers_of, said_of_fields
+from accord.cli.init_told import NO_SERIES, answers_of, read_day, said_of_fields
 from accord.cli.table import lay_out
 from accord.cli.terminal import say, width_of
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from accord.agreement.document import Agreement
     from accord.cli.init_told import Seen, Told
     from accord.drafting.confirming import Columns
+    from accord.drafting.fitting import Fitted
     from accord.drafting.kinds import ColumnKind, Confirmed
 
 _LONGEST = 24
@@ -31,11 +35,11 @@ _LONGEST = 24
 
 def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     """What the columns are, then all that the command line has not said yet."""
-    from accord.drafting.confirming import fields_by_column, find_id
+    from accord.drafting.confirming import find_fields, find_id
     from accord.drafting.draft import require_sound
 
-    seen = _ask_fields(seen)
-    fields = [*fields_by_column(seen.columns).values()]
+    seen, told = _ask_fields(seen, told)
+    fields = [one.is_ for one in find_fields(seen.columns, told.as_of)]
     if find_id(seen.columns) is None:
         told = replace(told, make_ids=True)
     types = tuple(f"{one.name}={_typed(one.is_)}" for one in seen.columns)
@@ -61,28 +65,44 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     return seen, told
 
 
-def _ask_fields(seen: Seen) -> Seen:
+def _ask_fields(seen: Seen, told: Told) -> tuple[Seen, Told]:
     """The columns, once they are fields of which a draft can be made."""
     from accord.drafting.answers import Answers, in_order
-    from accord.drafting.confirming import fields_by_column
+    from accord.drafting.confirming import find_fields
 
     while True:
-        seen = replace(seen, columns=ask_types(seen))
+        seen = replace(seen, columns=ask_types(seen, told.as_of))
+        told = ask_as_of(seen, told)
         try:
-            Answers(in_order([*fields_by_column(seen.columns).values()]), (1, 1))
+            Answers(in_order([one.is_ for one in find_fields(seen.columns, told.as_of)]), (1, 1))
         except FaultyError as error:
             say("\n".join(map(str, error.faults)), err=True)
         else:
-            return seen
+            return seen, told
 
 
-def ask_types(seen: Seen) -> Columns:
+def ask_as_of(seen: Seen, told: Told) -> Told:
+    """The day that ages are of, where a year of birth can be made of them."""
+    from accord.drafting.confirming import explain
+    from accord.drafting.kinds import ColumnKind
+
+    notes = {one.is_.kind: one.note for one in explain(seen.columns, told.as_of)}
+    while "--as-of" in notes.get(ColumnKind.AGE, ""):
+        answer = _ask("Of which day are the ages, such as 2024-06-30? Enter leaves them out", "")
+        try:
+            return replace(told, as_of=read_day(answer)) if answer else told
+        except UsageError as error:
+            say(str(error), err=True)
+    return told
+
+
+def ask_types(seen: Seen, as_of: date | None) -> Columns:
     """Show the guesses and let their owner change them, until nothing is to be changed."""
-    from accord.drafting.confirming import change, find_id
+    from accord.drafting.confirming import change, explain, find_id
 
     columns = seen.columns
     while True:
-        _show(seen, columns)
+        _show(seen, explain(columns, as_of))
         answer = _ask(
             "Press Enter if this is right, or type changes such as 3=phone 5=skip (? for types)", ""
         )
@@ -109,12 +129,16 @@ def _try(
 
 def _show(seen: Seen, columns: Columns) -> None:
     from accord.cli.link import plain
+    from accord.drafting.answers import LISTED
+    from accord.drafting.reading import propose
 
-    cells = {sample.column: sample.filled for sample in seen.look.samples}
-    rows = [
-        [str(number), plain(one.name), _typed(one.is_), plain(_short(cells.get(one.name, ()))), one.note]
-        for number, one in enumerate(columns, 1)
-    ]
+    samples = {sample.column: sample for sample in seen.look.samples}
+    rows = []
+    for number, one in enumerate(columns, 1):
+        sample, usual = samples[one.name], LISTED.get(one.is_.kind, ())
+        note = one.note or propose(one.is_.kind, sample, usual).tell()
+        such_as = plain(_short(sample.filled))
+        rows.append([str(number), plain(one.name), _typed(one.is_), such_as, plain(note)])
     title = "\nWhat your columns look like; the cells are shown to you alone:"
     say(lay_out(title, ("", "column", "type", "such as", "note"), rows, width_of(sys.stderr)), err=True)
 
@@ -122,6 +146,30 @@ def _show(seen: Seen, columns: Columns) -> None:
 def _short(cells: tuple[str, ...]) -> str:
     first = cells[0] if cells else ""
     return first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"
+
+
+def ask_spellings(fitted: Fitted, agreement: Agreement) -> None:
+    """What spellings mean that are none of the agreed values: one of them, or that nothing is known."""
+    from accord.cli.link import plain
+
+    for name, source in fitted.sources.items():
+        reading = fitted.readings.get(source.column or "")
+        spec = agreement.fields.get(name)
+        values = getattr(spec, "values", ())
+        if reading is None or not reading.unknown or not values:
+            continue
+        said, missing = dict(source.values), [*source.missing]
+        for cell in reading.unknown:
+            where = f"'{plain(cell)}' in '{plain(str(source.column))}'"
+            question = f"{where} means {', '.join(values)}? Enter if nothing is known"
+            while (answer := _ask(question, "")) and answer not in values:
+                say(f"One of {', '.join(values)}, or Enter.", err=True)
+            if answer:
+                said[cell] = answer
+            else:
+                missing.append(cell)
+        fitted.sources[name] = source.model_copy(update={"values": said, "missing": tuple(missing)})
+        fitted.readings[str(source.column)] = replace(reading, unknown=())
 
 
 def _typed(one: Confirmed) -> str:
@@ -255,6 +303,8 @@ def _ask_within(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
         return told
     units = {
         ColumnKind.DATE: "days",
+        ColumnKind.YEAR: "years",
+        ColumnKind.NUMBER: "as numbers",
         ColumnKind.PRICE: "as prices",
         ColumnKind.LATITUDE: "degrees, of places",
     }
@@ -332,5 +382,6 @@ def command_line(told: Told) -> str:
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
     words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
+    words += ["--as-of", told.as_of.isoformat()] if told.as_of else []
     words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

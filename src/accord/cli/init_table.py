@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +18,15 @@ from accord.cli.init_told import NO_SERIES, Seen, Told, answers_of
 from accord.cli.places import layout_of, shown
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
+from accord.table.field_source import OF_NAMES
 from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.check_layout import FileCheck
     from accord.drafting.draft import Draft
+    from accord.drafting.fitting import Fitted
+    from accord.table.layout import Layout
 
 
 def draft_from(told: Told, out: Path, force: bool) -> None:
@@ -42,7 +45,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 
         seen, told = ask_all(seen, told)
     else:
-        _tell_left_out(seen)
+        _tell_left_out(seen, told)
     _require_answers(seen, told)
     answers = answers_of(seen, told)
     _require_id(seen, told)
@@ -57,8 +60,6 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     _tell(told, draft, seen, out, beside)
     _tell_own_cost(draft.agreement, check)
     check.tell_ids()
-    if others := _other_sexes(draft.agreement, seen, "--field sex.values=…"):
-        say(others, err=True)
 
 
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
@@ -71,28 +72,27 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         raise UsageError(problem="\n".join(fixed))
     agreed, beside = read_agreement(agreement), layout_of(told.table)
     _require_layout(beside, [*input_files(told.table), agreement], force)
-    seen = _look(told)
+    seen = _look(told, agreed.names)
     if told.asks:
-        from accord.cli.init_questions import ask_types
+        from accord.cli.init_questions import ask_as_of, ask_types
 
-        seen = replace(seen, columns=ask_types(seen))
+        seen = replace(seen, columns=ask_types(seen, told.as_of))
+        told = ask_as_of(seen, told)
         before: list[Fault] = []
-        # Whoever leaves the same fault twice has no answer to it: it is raised below.
-        while (lacking := _unmapped(agreed, seen)) and lacking != before:
+        # Whoever leaves the same fault twice has no answer to it: it is absent, or a fault below.
+        while (lacking := _no_columns(_fit(agreed, seen, told).lacking)) and lacking != before:
             say("\n".join(map(str, lacking)), err=True)
-            seen, before = replace(seen, columns=ask_types(seen)), lacking
+            seen, before = replace(seen, columns=ask_types(seen, told.as_of)), lacking
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
-    elif _unmapped(agreed, seen):
-        _tell_left_out(seen)
+    elif _fit(agreed, seen, told).lacking:
+        _tell_left_out(seen, told)
     check = _try(agreed, seen, told, fixed=True)
     _tell_owner(check)
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
     check.tell_ids()
-    if others := _other_sexes(agreed, seen, "`values` under `[fields.sex]` of the agreement"):
-        say(others, err=True)
 
 
 def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
@@ -110,8 +110,9 @@ def _tell_layout(told: Told, beside: Path) -> None:
     say(f"Wrote {beside}: how your {what} is laid out. It stays with you.", err=True)
 
 
-def _look(told: Told) -> Seen:
-    """The table, with guesses and with what the command line says of its columns."""
+def _look(told: Told, agreed: Sequence[str] = ()) -> Seen:
+    """The table, with guesses and with what the command line says of its columns. What is agreed is wanted,
+    however few cells have it."""
     from accord.drafting.confirming import change, find_id, take_guesses, without_id
     from accord.drafting.guessing import guess_kinds
     from accord.drafting.sampling import look_at
@@ -122,7 +123,7 @@ def _look(told: Told) -> Seen:
     named = named_in(told.layout) if told.layout is not None else frozenset()
     layout = sniff_text(told.table, known, named, ())
     look = look_at(told.table, layout)
-    columns = take_guesses(guess_kinds(look.samples))
+    columns = take_guesses(guess_kinds(look.samples, keep_sparse=bool(agreed)))
     if told.make_ids or known.make_ids:
         columns = without_id(columns)
     columns = change(columns, [*([f"{known.id}=id"] if "id" in named else []), *told.types])
@@ -131,9 +132,11 @@ def _look(told: Told) -> Seen:
     return Seen(look, layout, columns)
 
 
-def _tell_left_out(seen: Seen) -> None:
+def _tell_left_out(seen: Seen, told: Told) -> None:
     """Where nobody is asked, each column that is left out, and why."""
-    for one in seen.columns:
+    from accord.drafting.confirming import explain
+
+    for one in explain(seen.columns, told.as_of):
         if one.note:
             say(one.tell(), err=True)
 
@@ -163,24 +166,33 @@ def _nobody(wanted: Iterable[str]) -> str:
 def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> FileCheck:
     """Read the table under an agreement, as `accord check` does; raises all that does not fit. What is
     `fixed` is not changed by other answers."""
-    from accord.drafting.confirming import find_id, map_names
+    from accord.drafting.confirming import find_id
+    from accord.table.field_source import Source
 
-    id_column = find_id(seen.columns)
-    if faults := [*_lacks_id(seen, told), *_unmapped(agreement, seen)]:
-        raise DataError(shown(told.table), faults)
-    where = map_names(seen.columns, agreement.names)
-    layout = replace(seen.layout, id=id_column or "id", make_ids=id_column is None)
-    layout = replace(layout, columns={name: column for name, column in where.items() if name != column})
-    formats = {name: how for name in seen.layout.columns if (how := seen.layout.source(name).format)}
-    layout = layout.read_dates(formats).map_dates(told.dates)
+    id_column, fitted = find_id(seen.columns), _fit(agreement, seen, told)
+    absent = fitted.absent(agreement.fields)
+    lacking = [name for name in fitted.lacking if name not in absent]
+    if faults := [*_lacks_id(seen, told), *_no_columns(lacking)]:
+        raise DataError(shown(told.table), faults, _tell_lacking(agreement, lacking) if lacking else "")
+    if told.asks:
+        from accord.cli.init_questions import ask_spellings
+
+        ask_spellings(fitted, agreement)
+    columns = {name: source for name, source in fitted.sources.items() if source != Source(column=name)}
+    columns |= dict.fromkeys(absent, Source(absent=True))
+    # What its owner wrote in a layout file is right.
+    columns |= {name: seen.layout.source(name) for name in seen.layout.columns}
+    layout = replace(seen.layout, id=id_column or "id", make_ids=id_column is None, columns=columns)
+    layout = layout.map_dates(told.dates)
     layout.require_known(agreement.names, agreement.lists)
+    _tell_fitted(fitted, absent, layout)
     try:
         found = check_file(agreement, told.table, None, layout, _WRITTEN)
         many = _find_unread(agreement, found)
         # More than slips: told row by row, as if they were faults.
         return check_file(_strict(agreement, many), told.table, None, layout, _WRITTEN) if many else found
     except FaultyError as error:
-        error.add_note(_tell_agreeing(error, where) if fixed else _MENDS)
+        error.add_note(_tell_agreeing(error, layout) if fixed else _MENDS)
         raise
 
 
@@ -193,8 +205,7 @@ def _find_unread(agreement: Agreement, found: FileCheck) -> set[str]:
     return {
         name
         for name, spec in agreement.fields.items()
-        if not isinstance(spec, CategoryField)
-        and many & {layout.source(c).column for c in spec.columns(name)}
+        if not isinstance(spec, CategoryField) and layout.place(spec.columns(name)) in many
     }
 
 
@@ -214,13 +225,14 @@ def _tell_owner(found: FileCheck) -> None:
         say(tell_counting(found.layout.id), err=True)
 
 
-def _tell_agreeing(error: FaultyError, where: Mapping[str, str]) -> str:
+def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
     """What to do where cells do not fit an agreement that both have."""
-    named = [name for name, column in where.items() if any(f"'{column}'" in f.place for f in error.faults)]
+    places = {layout.place([name]): name for name in layout.columns}
+    named = [name for place, name in places.items() if any(f"'{place}'" in f.place for f in error.faults)]
+    name = (named or ["NAME"])[0]
     return (
-        "Nothing was written. Fix the cells; or agree with your partner on e.g. "
-        '`missing_values = ["unknown"]` '
-        f"under `[fields.{(named or ['NAME'])[0]}]` of the agreement, and both keep the new file."
+        f"Nothing was written. Fix the cells; or say in a layout file, --layout FILE, which of them count as "
+        f'empty: `{name} = {{ column = "…", missing = ["unknown"] }}` under `[columns]`.'
     )
 
 
@@ -241,6 +253,7 @@ def _require_id(seen: Seen, told: Told) -> None:
 
 
 _FEW_UNREAD = 0.05
+_SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
 _CROWDED = 2.0
 """How many times as much as expected is worth a word."""
 _WRITTEN = ("encoding", "delimiter", "quote")
@@ -258,30 +271,40 @@ _MENDS = (
 )
 
 
-def _unmapped(agreement: Agreement, seen: Seen) -> list[Fault]:
-    """Agreed fields that no column was said to be."""
-    from accord.drafting.confirming import map_names
-    from accord.drafting.kinds import ColumnKind
+def _fit(agreement: Agreement, seen: Seen, told: Told) -> Fitted:
+    """Where the agreed names are found in the table."""
+    from accord.drafting.fitting import fit
 
-    where = map_names(seen.columns, agreement.names)
-    lacking = [name for name in agreement.names if name not in where]
-    parts = [name for name in ("given", "surname") if name in lacking]
-    whole = [
-        one.name for one in seen.columns if one.is_.kind is ColumnKind.NAME and one.name not in where.values()
-    ]
-    if parts and whole:
-        lacking = [name for name in lacking if name not in parts]
-        return [_whole_name(parts, whole[0]), *_no_columns(lacking)]
-    return _no_columns(lacking)
+    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, told.as_of)
 
 
-def _whole_name(parts: Iterable[str], column: str) -> Fault:
-    return Fault(
-        f"column '{column}'",
-        f"is a whole name, which does not fit {' and '.join(parts)} of the agreement.",
-        "Split it into two columns, one for given names and one for family names; or draft an agreement for "
-        "whole names, --type COLUMN=name, with your partner.",
-    )
+def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
+    """How columns are read, which a layout says from here on; nobody else is told."""
+    for column, reading in fitted.readings.items():
+        if words := reading.tell():
+            say(f"'{column}': {words}.", err=True)
+        if reading.unknown:
+            cells = counted(reading.unknown_cells, "cell")
+            say(f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}", err=True)
+    for name, column in fitted.by_order.items():
+        typed = shlex.quote(f"{column}=TYPE:{name}")
+        why = f"by the order of columns; --type {typed} names another"
+        say(f"'{column}' is taken for {name}, {why}.", err=True)
+    for name in absent:
+        say(f"Your table has no {name}: every record counts as having none.", err=True)
+    for name, source in layout.columns.items():
+        assert not isinstance(source, str)
+        if source.part in OF_NAMES:
+            say(f"{name} is the {source.part} name in '{source.column}', as {source.order}.", err=True)
+
+
+def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:
+    """Why what a table does not have is not simply missing."""
+    must = [name for name, spec in agreement.fields.items() if {*spec.columns(name)} & {*lacking}]
+    strict = [name for name in must if agreement.fields[name].missing != "differs"]
+    if strict:
+        return f'The agreement says that no {strict[0]} may be missing: only missing = "differs" allows that.'
+    return "Most of the agreed fields have no column: is it the right table?"
 
 
 def _no_columns(lacking: list[str]) -> list[Fault]:
@@ -295,29 +318,6 @@ def _as_type(name: str) -> str:
     from accord.drafting.kinds import ColumnKind
 
     return name if name in list(ColumnKind) else f"TYPE:{name}"
-
-
-def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
-    """A word to the owner whose table writes sexes in other ways than agreed, and `where` that is said."""
-    from accord.drafting.kinds import ColumnKind
-    from accord.fields.folding import fold_list
-    from accord.fields.schema import CategoryField
-
-    spec = agreement.fields.get(ColumnKind.SEX)
-    columns = [one.name for one in seen.columns if one.is_.kind is ColumnKind.SEX]
-    if not (columns and isinstance(spec, CategoryField) and spec.other in ("bin", "missing")):
-        return ""
-    cells = {cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled}
-    known = {*fold_list(spec.values), *fold_list(spec.missing_values)}
-    initials = spec.derive == "initial"
-    if all(cell in known or (initials and (cell or "")[:1] in known) for cell in fold_list([*cells])):
-        return ""
-    as_ = "missing" if spec.other == "missing" else "one other value"
-    return (
-        f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as {as_}, "
-        f"even where they mean one of these. Agree with your partner on what both write, {where}, or change "
-        "your cells."
-    )
 
 
 def _tell_own_cost(agreed: Agreement, check: FileCheck) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ class Told:
     monthly: bool = False
     make_ids: bool = False
     dates: tuple[str, ...] = ()
+    as_of: date | None = None
+    """The day that ages are of."""
     layout: Path | None = None
 
     @property
@@ -80,11 +83,11 @@ class Seen:
 def answers_of(seen: Seen, told: Told) -> Answers:
     """What a draft is made of; sizes that nobody has said yet are 1. Raises what cannot be drafted."""
     from accord.drafting.answers import Answers, in_order
-    from accord.drafting.confirming import fields_by_column
+    from accord.drafting.confirming import find_fields
 
     said = said_of_fields(told.fields)
     return Answers(
-        fields=in_order([*fields_by_column(seen.columns).values()]),
+        fields=in_order([one.is_ for one in find_fields(seen.columns, told.as_of)]),
         records=told.records or (1, 1),
         parties=told.parties or Answers.parties,
         disclose=told.disclose,
@@ -123,3 +126,11 @@ def _lists(said: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 def _range(text: str) -> tuple[str, str]:
     low, _, high = text.partition("..")
     return low.strip(), high.strip()
+
+
+def read_day(text: str) -> date:
+    """A day as it is typed."""
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(problem=f"A day is written 2024-06-30, not '{text}'.") from None

@@ -1,16 +1,27 @@
-"""From guesses to what an owner confirms: columns by name or number, one id, and where fields are."""
+"""From guesses to what an owner confirms: columns by name or number, one id, and the fields that they are.
+
+Some columns are parts of one field: year, month and day of a birth, the number of a house beside its street,
+an age that is a year of birth without the day it is of. What belongs to no field is left out, with a note.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
 from accord.drafting.answers import name_fields
 from accord.drafting.guessing import Guess
-from accord.drafting.kinds import LOCAL, ColumnKind, Confirmed, read_kind
+from accord.drafting.kinds import LOCAL, PARTS, ColumnKind, Confirmed, read_kind
 from accord.errors import UsageError
 from accord.wording import did_you_mean
+
+_NO_DAY = "it needs the day that ages are of: say --as-of 2024-06-30, or the day it is"
+_BORN = "the date of birth says it already"
+_NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
+_NO_STREET = "there is no street that it is the number of"
+_OF_BIRTH = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
 
 
 @dataclass(frozen=True)
@@ -29,15 +40,29 @@ class Column:
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
-        return f"'{self.name}' is left out: {self.note}. `accord init --type {typed}` uses it anyway."
+        anyway = f" `accord init --type {typed}` uses it anyway." if self.is_.kind is ColumnKind.SKIP else ""
+        return f"'{self.name}' is left out: {self.note}.{anyway}"
 
 
 Columns = tuple[Column, ...]
 
 
+@dataclass(frozen=True)
+class Found:
+    """A field, and the columns of one's own table that it is read from, in their order."""
+
+    is_: Confirmed
+    columns: tuple[Column, ...]
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.columns)
+
+
 def take_guesses(guesses: Sequence[Guess]) -> Columns:
     return tuple(
-        Column(guess.column, Confirmed(guess.kind), guess.note, guess.meant, True) for guess in guesses
+        Column(guess.column, Confirmed(guess.kind, guess.name), guess.note, guess.meant, True)
+        for guess in guesses
     )
 
 
@@ -89,15 +114,63 @@ def find_id(columns: Columns) -> str | None:
     return next((one.name for one in columns if one.is_.kind is ColumnKind.ID), None)
 
 
-def fields_by_column(columns: Columns) -> dict[str, Confirmed]:
-    """By own column, the field that it is; without those that stay outside."""
-    named = name_fields([one.is_ for one in columns])
-    pairs = zip(columns, named, strict=True)
-    return {column.name: one for column, one in pairs if one.kind not in LOCAL}
+def explain(columns: Columns, as_of: date | None) -> Columns:
+    """The columns, with a note at each part that belongs to no field."""
+    _, notes = _put_together(columns, as_of)
+    return tuple(replace(one, note=notes.get(one.name, one.note)) for one in columns)
 
 
-def map_names(columns: Columns, agreed: Sequence[str]) -> Mapping[str, str]:
-    """By agreed name, where it is found: in the column that was confirmed so, or else in one of this name."""
-    found = {one.name: column for column, one in fields_by_column(columns).items() if one.name in agreed}
-    same = {one.name: one.name for one in columns if one.name in agreed}
-    return {**same, **found}
+def find_fields(columns: Columns, as_of: date | None = None) -> tuple[Found, ...]:
+    """The fields that columns are, by themselves or together, each with its agreed name."""
+    whole, _ = _put_together(columns, as_of)
+    named = name_fields([kind for kind, _ in whole])
+    return tuple(Found(one, parts) for one, (_, parts) in zip(named, whole, strict=True))
+
+
+def _put_together(
+    columns: Columns, as_of: date | None
+) -> tuple[list[tuple[Confirmed, Columns]], dict[str, str]]:
+    """What columns are, those that belong together once, in the place of the first; and why others are left
+    out, by column."""
+    first: dict[ColumnKind, Column] = {}
+    for one in columns:
+        first.setdefault(one.is_.kind, one)
+    joined, notes = _find_birth(first, as_of)
+    if ColumnKind.HOUSE in first and ColumnKind.STREET in first:
+        joined[ColumnKind.STREET] = (ColumnKind.STREET, ColumnKind.HOUSE)
+    elif ColumnKind.HOUSE in first:
+        notes[ColumnKind.HOUSE] = _NO_STREET
+    of = {kind: whole for whole, kinds in joined.items() for kind in kinds}
+    found: dict[object, tuple[Confirmed, Columns]] = {}
+    for one in columns:
+        kind = one.is_.kind
+        if kind in LOCAL or kind in notes or (kind in PARTS and kind not in of):
+            continue
+        # A second column of a type that stands once is a fault, which is told of fields.
+        whole = of[kind] if kind in of and first[kind] is one else None
+        name, parts = found.get(whole, (Confirmed(whole or kind, one.is_.name), ()))
+        found[whole or one.name] = name, (*parts, one)
+    return [*found.values()], {first[kind].name: note for kind, note in notes.items()}
+
+
+def _find_birth(
+    first: dict[ColumnKind, Column], as_of: date | None
+) -> tuple[dict[ColumnKind, tuple[ColumnKind, ...]], dict[ColumnKind, str]]:
+    """Which columns make up a birth or its year, and why others do not."""
+    there = [kind for kind in _OF_BIRTH if kind in first]
+    notes: dict[ColumnKind, str] = {}
+    joined: dict[ColumnKind, tuple[ColumnKind, ...]] = {}
+    if ColumnKind.BIRTH in first:
+        notes = dict.fromkeys(there, _BORN)
+    elif len(there) == len(_OF_BIRTH):
+        joined[ColumnKind.BIRTH] = _OF_BIRTH
+    else:
+        notes = dict.fromkeys((kind for kind in there if kind is not ColumnKind.BIRTH_YEAR), _NOT_ALL)
+    if ColumnKind.AGE in first:
+        if ColumnKind.BIRTH in first or ColumnKind.BIRTH_YEAR in first:
+            notes[ColumnKind.AGE] = _BORN
+        elif as_of is None:
+            notes[ColumnKind.AGE] = _NO_DAY
+        else:
+            joined[ColumnKind.BIRTH_YEAR] = (ColumnKind.AGE,)
+    return joined, notes

@@ -5,77 +5,82 @@ a draft is made of what was confirmed (answers.py).
 
 First each column by itself: what its cells cannot be is out, then its name decides, then its cells. A name
 that is known and that the cells contradict leaves the column out, with a word to its owner: cells that merely
-look like something else must not overrule it. Then all together: one `id`, at most one column of a type that
-stands once in an agreement, a lone `name` beside a given name is a family name.
+look like something else must not overrule it. Marks for missing values are no cells, and slips decide
+nothing. Then all together: one `id`, at most one column of a type that stands once in an agreement, a lone
+`name` beside a given name is a family name, and one beside both is left out.
+
+Where a type may stand several times, a column that is called by a word of the public vocabulary gets the
+name of that word, so that both sides call it alike; any other header stays with its owner.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from unicodedata import normalize
 
-from accord.drafting.kinds import ENDINGS, OF_PEOPLE, SEVERAL, WORDS, ColumnKind
-from accord.fields.date_formats import FORMATS
-from accord.fields.frequencies import census_names
-from accord.fields.making import parse_date
+from accord.drafting.kinds import OF_PEOPLE, SEVERAL, ColumnKind
+from accord.drafting.shapes import (
+    FITS,
+    NUMBER,
+    STREET,
+    SURE,
+    are_dates,
+    are_whole_names,
+    checked_number,
+    is_name,
+    looks_given,
+    share,
+    spread_over_decades,
+)
+from accord.drafting.vocabulary import ENDINGS, MARKS, THING, TRIOS, WORDS
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
 _MANY, _SOME = 0.7, 0.5
+_HARDLY = 0.01
 _FEW_VALUES = 60
-_DECADES = 30
-_TELLING = 40
-"""Cells that formats of dates are tried on."""
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
-_PHONE = re.compile(r"(?=(?:\D*\d){6,15}\D*$)[+(]?[\d][\d ()./+-]*")
-# Of any country, but without its code: of D-10115 five characters would be compared, D-101.
-_POSTCODE = re.compile(r"(?i)(?![a-z]{1,3}-)(?=.*\d)[a-z\d](?:[ -]?[a-z\d]){2,9}")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
-_PRICE = re.compile(
-    r"\d+(?:\.\d{1,2})?(?: (?:eur|usd|gbp|chf|€|\$|£))?|(?:eur|usd|gbp|chf|€|\$|£) \d+(?:\.\d{1,2})?"
-)
-_MONEY = re.compile(r"(?i)\s*(?:[€$£]|eur|usd|gbp|chf)?\s*[\d.,']*\d\s*(?:[€$£]|eur|usd|gbp|chf)?\s*")
-_DEGREES = re.compile(r"-?\d{1,3}\.\d{2,}")
-_COMMA = re.compile(r"[+-]?\d+,\d+")
-_STREET = re.compile(r"(?i)(?:\d+\w? .*[a-z]{3,}|.*[a-z]{3,}.* \d+\s?\w?)")
-_SEXES = frozenset(
-    [
-        "f",
-        "m",
-        "w",
-        "d",
-        "x",
-        "u",
-        "0",
-        "1",
-        "2",
-        "9",
-        "female",
-        "male",
-        "woman",
-        "man",
-        "weiblich",
-        "maennlich",
-        "männlich",
-        "divers",
-    ]
-)
+_ZEROS = re.compile(r"\W*0\W*0[0\W]*")
+_FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
+_ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
+"""Of these an odd cell is read as another text or as missing, so a column that is called so may have many."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A column of one's own table: its name, some of its cells, and whether all are filled and different."""
+    """A column of one's own table: its name, some of its cells, whether all are filled and different, how
+    often its commonest cells stand in the whole table, and the share of its cells that are filled."""
 
     column: str
     cells: tuple[str, ...] = ()
     names_rows: bool = False
+    counts: Mapping[str, int] | None = None
+    rows: int = 0
+    """That are filled; 0 if they are the cells."""
+    filled_share: float = 1.0
 
     @property
     def filled(self) -> tuple[str, ...]:
         return tuple(cell.strip() for cell in self.cells if cell.strip())
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """Cells that say something."""
+        return tuple(
+            cell for cell in self.filled if cell.casefold() not in MARKS and not _ZEROS.fullmatch(cell)
+        )
+
+    @property
+    def common(self) -> Mapping[str, int]:
+        """How often common cells occur."""
+        return Counter(self.filled) if self.counts is None else self.counts
+
+    @property
+    def size(self) -> int:
+        """How many cells are filled."""
+        return self.rows or len(self.filled)
 
 
 @dataclass(frozen=True)
@@ -88,37 +93,51 @@ class Guess:
     """Why it is left out; every column that is left out has one."""
     meant: ColumnKind | None = None
     """What a column that is left out may be meant to be."""
+    name: str = ""
+    """What a field of it is called, by the public vocabulary."""
+
+    def left_out(self, note: str, meant: ColumnKind | None = None) -> Guess:
+        return Guess(self.column, ColumnKind.SKIP, note, meant)
 
 
-def guess_kinds(samples: Sequence[Sample]) -> tuple[Guess, ...]:
-    """What each column of a table probably is."""
-    alone = [_guess_one(sample) for sample in samples]
-    return tuple(_keep_once(_choose_id(_name_people(alone, samples), samples)))
+def guess_kinds(samples: Sequence[Sample], keep_sparse: bool = False) -> tuple[Guess, ...]:
+    """What each column of a table probably is; of one that hardly has a cell only if it is kept."""
+    alone = [_guess_one(sample, keep_sparse) for sample in samples]
+    together = _leave_whole(_name_people(_find_trio(alone, samples), samples))
+    return tuple(_name_once(_keep_once(_choose_id(together, samples))))
 
 
-def _guess_one(sample: Sample) -> Guess:
-    column, cells = sample.column, sample.filled
+def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
+    column, cells = sample.column, sample.telling
+    nothing = Guess(column, ColumnKind.SKIP)
     if not cells:
-        return Guess(column, ColumnKind.SKIP, "it is empty")
-    named = _kinds_by_name(column)
-    for kind in named:
-        if _can_be(kind, cells):
-            return Guess(column, kind)
-    found = _by_cells(cells, sample.names_rows)
-    told = next((kind for kind in named if kind in _READ_AS), None)
-    # A name of one word decides; one of many words that the name has ("cost centre") only against an id.
-    if told is not None and (_is_called(column, told) or found in (ColumnKind.ID, ColumnKind.SKIP)):
-        return Guess(column, ColumnKind.SKIP, _why_not(told, cells), told)
-    if found is not ColumnKind.SKIP:
-        return Guess(column, found)
-    if _CELLS[ColumnKind.LATITUDE](cells):
-        return Guess(
-            column,
-            found,
-            "degrees of latitude or longitude; its name does not say which",
-            ColumnKind.LATITUDE,
-        )
-    return Guess(column, found, "numbers; its name does not say what they are")
+        return nothing.left_out("it is empty")
+    found = _by_name(column, cells) or _by_cells(cells, sample.names_rows, column)
+    if sample.filled_share < _HARDLY and not keep_sparse and found.kind is not ColumnKind.SKIP:
+        return nothing.left_out("nearly all of its cells are empty", found.kind)
+    return found
+
+
+def _by_name(column: str, cells: Sequence[str]) -> Guess | None:
+    for kind in _kinds_by_name(column):
+        if _can_be(kind, cells, _is_called(column, kind)):
+            return Guess(column, kind, name=_word_for(column, kind))
+        # A date of birth of which only the year is known, or only the day.
+        for part in (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_DAY) if kind is ColumnKind.BIRTH else ():
+            if FITS[part](cells) >= _MOST:
+                return Guess(column, part)
+    return None
+
+
+def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
+    """Whether cells do not contradict a type that a name suggests; if all of the name says so, odd cells do
+    not."""
+    if kind not in FITS:
+        return True
+    if FITS[kind] is FITS[ColumnKind.NAME]:
+        return FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
+    lenient = kind is ColumnKind.TEXT or kind is ColumnKind.STREET or (is_called and kind in _ANY_CELLS)
+    return FITS[kind](cells) >= (_SOME if lenient else _MOST)
 
 
 _READ_AS = {
@@ -126,157 +145,132 @@ _READ_AS = {
     ColumnKind.DATE: "days, all written in one way and without a time of the day",
     ColumnKind.LATITUDE: "decimal numbers of degrees, such as 52.5200",
     ColumnKind.LONGITUDE: "decimal numbers of degrees, such as 13.4050",
-    ColumnKind.PRICE: "plain numbers, such as 12.99, or 12.99 EUR",
-    ColumnKind.POSTCODE: "postcodes without a country, such as 10115",
+    ColumnKind.PRICE: "numbers, such as 12.99, 12.99 EUR or €1.200,50",
+    ColumnKind.POSTCODE: "postcodes, such as 10115",
+    ColumnKind.BIRTH_YEAR: "years, such as 1980",
+    ColumnKind.YEAR: "years, such as 1980",
 }
 """Types that a name is believed about, and as what their cells must be read."""
 
 
-def _why_not(told: ColumnKind, cells: Sequence[str]) -> str:
-    """Why cells cannot be read as what the name of their column says; without a cell."""
-    how = _READ_AS[told]
-    if _share(cells, _COMMA.fullmatch) >= _SOME:
-        how += "; they have a decimal comma"
-    elif told is ColumnKind.PRICE and _share(cells, _MONEY.fullmatch) >= _SOME:
-        how += "; they have a currency sign next to the number, or commas"
-    return f"its name says {told}, but its cells are not {how}"
-
-
 def _is_called(column: str, kind: ColumnKind) -> bool:
     """Whether the whole name of a column says so, not one word of it."""
-    joined = "".join(_words_of(column))
+    joined = "".join(words_of(column))
     return joined in WORDS[kind] or any(joined.endswith(end) for end, of in ENDINGS if of is kind)
 
 
 def _kinds_by_name(column: str) -> list[ColumnKind]:
     """What the name of a column says, the likeliest first."""
-    words = _words_of(column)
+    words = words_of(column)
     joined = "".join(words)
     found = [kind for kind, names in WORDS.items() if joined in names]
     found += [kind for ending, kind in ENDINGS if joined.endswith(ending)]
-    found += [kind for kind, names in WORDS.items() if any(word in names for word in words)]
-    return list(dict.fromkeys(found))
+    some = [kind for kind, names in WORDS.items() if any(word in names for word in words)]
+    if {ColumnKind.GIVEN, ColumnKind.SURNAME} <= {*some}:
+        found.append(ColumnKind.NAME)
+    if "of" in words[1:2]:
+        # The number of something names no record.
+        some = [kind for kind in some if kind is not ColumnKind.ID]
+    # Many things have a name, and a number: it names people, or records, if nothing else is said.
+    last = (ColumnKind.NAME, ColumnKind.ID)
+    return list(
+        dict.fromkeys([*found, *sorted(some, key=lambda kind: kind in last and last.index(kind) + 1)])
+    )
 
 
-def _words_of(column: str) -> list[str]:
-    """Its words in lower case, without accents: `dateOfBirth`, `DATE_OF_BIRTH` and `Date of birth` alike."""
-    spelt = re.sub(r"(?<=[a-zß-ü\d])(?=[A-ZÄÖÜ])", " ", column).casefold()
+def words_of(column: str) -> list[str]:
+    """Its words in lower case, without accents: `dateOfBirth`, `DATE_OF_BIRTH` and `Date of birth` alike. Of
+    a web address, those of its last part."""
+    if "://" in column:
+        column = re.split(r"[/#]", column.rstrip("/#"))[-1]
+    spelt = re.sub(r"(?<=[a-zß-ü\d])(?=[A-ZÄÖÜ])", " ", column).casefold().translate(_FOREIGN)
     return re.findall(r"[a-z0-9]+", re.sub("[\u0300-\u036f]", "", normalize("NFD", spelt)))
 
 
-def _can_be(kind: ColumnKind, cells: Sequence[str]) -> bool:
-    """Whether cells do not contradict a type that a name suggests."""
-    judge = _CELLS.get(kind)
-    if judge is not None:
-        return judge(cells)
-    letters = _share(cells, lambda cell: any(letter.isalpha() for letter in cell))
-    return letters >= _SOME if kind in (*_LETTERS,) else True
+def _word_for(column: str, kind: ColumnKind) -> str:
+    """What the public vocabulary calls such a column, where a type has no name of its own."""
+    words, known = words_of(column), WORDS.get(kind, {})
+    said = (known[word] for word in ("".join(words), *words) if word in known)
+    return next(said, "") if kind in SEVERAL else ""
 
 
-_LETTERS = (
-    ColumnKind.GIVEN,
-    ColumnKind.SURNAME,
-    ColumnKind.MIDDLE,
-    ColumnKind.NAME,
-    ColumnKind.STREET,
-    ColumnKind.CITY,
-    ColumnKind.TEXT,
-)
+def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
+    """By its cells alone, unless its name says something that they are not."""
+    found = _kind_by_cells(cells, names_rows)
+    told = next((kind for kind in _kinds_by_name(column) if kind in _READ_AS), None)
+    nothing = Guess(column, ColumnKind.SKIP)
+    # A name of one word decides; one of many words that the name has ("cost centre") only against an id.
+    if told is not None and (_is_called(column, told) or found in (ColumnKind.ID, ColumnKind.SKIP)):
+        return nothing.left_out(f"its name says {told}, but its cells are not {_READ_AS[told]}", told)
+    if found is ColumnKind.LATITUDE:
+        return nothing.left_out("degrees of latitude or longitude; its name does not say which", found)
+    if found is ColumnKind.SKIP:
+        return nothing.left_out("numbers; its name does not say what they are", ColumnKind.NUMBER)
+    return Guess(column, found, name=(checked_number(cells) or "") if found is ColumnKind.IDENTIFIER else "")
 
 
-def _by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
-    """By its cells alone."""
-    order = (ColumnKind.EMAIL, ColumnKind.BIRTH, ColumnKind.SEX, ColumnKind.LATITUDE)
-    for kind in order:
-        if _CELLS[kind](cells):
-            # Which of two numbers is north nobody can tell, nor whether a date is of a birth.
-            return {ColumnKind.LATITUDE: ColumnKind.SKIP, ColumnKind.BIRTH: _date_kind(cells)}.get(kind, kind)
-    distinct = len(set(cells))
-    if names_rows and _share(cells, lambda cell: " " not in cell) == 1 and any(c.isdigit() for c in cells[0]):
+def _kind_by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
+    if FITS[ColumnKind.EMAIL](cells) >= _MOST:
+        return ColumnKind.EMAIL
+    if are_dates(cells) >= _MOST:
+        return ColumnKind.BIRTH if spread_over_decades(cells) else ColumnKind.DATE
+    if coded := _coded(cells):
+        return coded
+    if FITS[ColumnKind.LATITUDE](cells) >= _MOST:
+        return ColumnKind.LATITUDE
+    if checked_number(cells):
+        return ColumnKind.IDENTIFIER
+    if names_rows and share(cells, lambda cell: " " not in cell) == 1 and any(c.isdigit() for c in cells[0]):
         return ColumnKind.ID
-    if _share(cells, _is_name) >= _MANY:
+    if share(cells, is_name) >= _MANY:
         return _name_kind(cells)
-    if distinct <= min(_FEW_VALUES, len(cells) // 5):
+    if sure := [kind for kind, fits in SURE.items() if fits(cells) >= _MOST]:
+        return sure[0]
+    if len(set(cells)) <= min(_FEW_VALUES, len(cells) // 5):
         return ColumnKind.CATEGORY
-    if _share(cells, _STREET.fullmatch) >= _MOST:
+    if share(cells, lambda cell: STREET.fullmatch(cell.casefold())) >= _MOST:
         return ColumnKind.STREET
-    if _share(cells, _NUMBER.fullmatch) >= _MOST:
+    if share(cells, NUMBER.fullmatch) >= _MOST:
         return ColumnKind.SKIP
-    return ColumnKind.PHONE if _share(cells, _PHONE.fullmatch) >= _MOST else ColumnKind.TEXT
+    return ColumnKind.PHONE if FITS[ColumnKind.PHONE](cells) >= _MOST else ColumnKind.TEXT
 
 
-def _date_kind(cells: Sequence[str]) -> ColumnKind:
-    """A date of birth if they lie decades apart; a twentieth at each end, and at least one, decides nothing,
-    since one row must not."""
-    years = sorted(int(found[0]) for cell in cells if (found := re.search(r"(?:19|20)\d\d", cell)))
-    aside = max(1, len(years) // 20)
-    kept = years[aside:-aside]
-    return ColumnKind.BIRTH if kept and kept[-1] - kept[0] >= _DECADES else ColumnKind.DATE
-
-
-def _is_name(cell: str) -> bool:
-    words = re.findall(r"\w+", cell.casefold())
-    known = sum(word in _people() for word in words)
-    return 0 < len(words) <= 4 and 2 * known >= len(words) and not re.search(r"\d", cell)
-
-
-@cache
-def _people() -> set[str]:
-    return {*census_names("surname"), *census_names("female"), *census_names("male")}
+def _coded(cells: Sequence[str]) -> ColumnKind | None:
+    """Sexes, or yes and no; of digits only 0 and 1 mean that, and both must occur."""
+    said = {cell.casefold() for cell in cells}
+    if all(map(str.isdigit, said)):
+        return ColumnKind.YESNO if said == {"0", "1"} else None
+    return next((kind for kind in (ColumnKind.SEX, ColumnKind.YESNO) if FITS[kind](cells) >= _MOST), None)
 
 
 def _name_kind(cells: Sequence[str]) -> ColumnKind:
     """Whole names have several words; a given name is seldom a family name."""
-    if _share(cells, lambda cell: len(cell.split()) > 1) >= _SOME:
+    if are_whole_names(cells) >= _SOME:
         return ColumnKind.NAME
-    given, surnames = {*census_names("female"), *census_names("male")}, census_names("surname")
-    weight = sum((cell.casefold() in given) - (cell.casefold() in surnames) for cell in set(cells))
-    return ColumnKind.GIVEN if weight >= 0 else ColumnKind.SURNAME
-
-
-def _share(cells: Sequence[str], holds: Callable[[str], object]) -> float:
-    return sum(bool(holds(cell)) for cell in cells) / len(cells) if cells else 0.0
-
-
-def _are_dates(cells: Sequence[str]) -> bool:
-    """Whether some format reads nearly all of them; a number of a few digits is no date."""
-    tried = [cell for cell in cells[:: max(1, len(cells) // _TELLING)] if len(cell) >= 6]
-    if len(tried) < _MOST * len(cells[:: max(1, len(cells) // _TELLING)]):
-        return False
-    return any(sum(_is_day(cell, how) for cell in tried) >= _MOST * len(tried) for how in FORMATS)
-
-
-def _is_day(cell: str, how: str) -> bool:
-    day = parse_date(cell, how)
-    return day is not None and 1800 <= day.year <= 2100
-
-
-def _are_degrees(most: int) -> Callable[[Sequence[str]], bool]:
-    def judge(cells: Sequence[str]) -> bool:
-        return _share(cells, lambda c: _DEGREES.fullmatch(c) and abs(float(c)) <= most) >= _MOST
-
-    return judge
-
-
-def _like(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], bool]:
-    return lambda cells: _share(cells, lambda cell: pattern.fullmatch(cell.casefold())) >= _MOST
-
-
-_CELLS: dict[ColumnKind, Callable[[Sequence[str]], bool]] = {
-    ColumnKind.EMAIL: _like(_EMAIL),
-    ColumnKind.PHONE: _like(_PHONE),
-    ColumnKind.POSTCODE: _like(_POSTCODE),
-    ColumnKind.PRICE: _like(_PRICE),
-    ColumnKind.BIRTH: _are_dates,
-    ColumnKind.DATE: _are_dates,
-    ColumnKind.SEX: lambda cells: _share(cells, lambda cell: cell.casefold().rstrip(".") in _SEXES) >= _MOST,
-    ColumnKind.LATITUDE: _are_degrees(90),
-    ColumnKind.LONGITUDE: _are_degrees(180),
-}
-"""How cells of a type look, where that can be told."""
+    return ColumnKind.GIVEN if looks_given(cells) else ColumnKind.SURNAME
 
 
 # -- all columns together -----------------------------------------------------------------------------------
+
+
+def _find_trio(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
+    """Year, month and day of birth, in columns that say so only together."""
+    if any(guess.kind is ColumnKind.BIRTH for guess in guesses):
+        return guesses
+    places = {"".join(words_of(sample.column)): place for place, sample in enumerate(samples)}
+    parts = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
+    for trio in TRIOS:
+        if not all(word in places for word in trio):
+            continue
+        three = [samples[places[word]].telling for word in trio]
+        fit = all(FITS[kind](cells) >= _MOST for kind, cells in zip(parts, three, strict=True))
+        if fit and (trio is TRIOS[0] or spread_over_decades(three[0])):
+            found = {places[word]: kind for word, kind in zip(trio, parts, strict=True)}
+            return [
+                Guess(guess.column, found[place]) if place in found else guess
+                for place, guess in enumerate(guesses)
+            ]
+    return guesses
 
 
 def _name_people(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
@@ -284,15 +278,28 @@ def _name_people(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]
     kinds = {guess.kind for guess in guesses}
     found = []
     for guess, sample in zip(guesses, samples, strict=True):
+        several = are_whole_names(sample.telling) >= _SOME
         if guess.kind is ColumnKind.NAME:
-            several = _share(sample.filled, lambda cell: len(cell.split()) > 1) >= _SOME
-            about_people = kinds & (OF_PEOPLE - {ColumnKind.NAME}) or _share(sample.filled, _is_name) >= _SOME
-            if not about_people:
-                guess = replace(guess, kind=ColumnKind.TEXT)
-            elif not several:
+            of_people = share(sample.telling, is_name) >= _SOME
+            if not (kinds & (OF_PEOPLE - {ColumnKind.NAME}) or of_people):
+                guess = replace(guess, kind=ColumnKind.TEXT, name=THING)
+            elif not several and ColumnKind.SURNAME not in kinds:
                 guess = replace(guess, kind=ColumnKind.SURNAME)
+        elif guess.kind is ColumnKind.GIVEN and several and not kinds & {ColumnKind.SURNAME, ColumnKind.NAME}:
+            # The one word of some languages for both.
+            guess = replace(guess, kind=ColumnKind.NAME)
         found.append(guess)
     return found
+
+
+def _leave_whole(guesses: list[Guess]) -> list[Guess]:
+    """Without a whole name whose parts stand beside it."""
+    if not {ColumnKind.GIVEN, ColumnKind.SURNAME} <= {guess.kind for guess in guesses}:
+        return guesses
+    why = "it is a whole name, and its parts have columns of their own"
+    return [
+        guess.left_out(why, ColumnKind.NAME) if guess.kind is ColumnKind.NAME else guess for guess in guesses
+    ]
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
@@ -304,10 +311,11 @@ def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
     found = []
     for place, guess in enumerate(guesses):
         if guess.kind is ColumnKind.ID and place != chosen:
-            why, meant = "some cells are empty or repeated, so it cannot name records", None
-            if place in ids:
-                why, meant = "another column names the records", ColumnKind.IDENTIFIER
-            guess = replace(guess, kind=ColumnKind.SKIP, note=why, meant=meant)
+            guess = (
+                guess.left_out("another column names the records", ColumnKind.IDENTIFIER)
+                if place in ids
+                else guess.left_out("some cells are empty or repeated, so it cannot name records")
+            )
         found.append(guess)
     return found
 
@@ -318,9 +326,17 @@ def _keep_once(guesses: list[Guess]) -> list[Guess]:
     found = []
     for guess in guesses:
         if guess.kind in seen and guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP:
-            guess = replace(
-                guess, kind=ColumnKind.SKIP, note=f"there is a {guess.kind} already", meant=guess.kind
-            )
+            guess = guess.left_out(f"there is a {guess.kind} already", guess.kind)
         seen.add(guess.kind)
         found.append(guess)
+    return found
+
+
+def _name_once(guesses: list[Guess]) -> list[Guess]:
+    """Of columns that would be called alike, the first is."""
+    seen: set[str] = set()
+    found = []
+    for guess in guesses:
+        found.append(replace(guess, name="") if guess.name in seen else guess)
+        seen.add(guess.name)
     return found

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.drafting.guessing import Sample
+from accord.drafting.vocabulary import MARKS
 from accord.errors import DataError, Fault
 from accord.fields.folding import trim
 from accord.table.address import Address
@@ -20,6 +21,7 @@ from accord.table.layout import Layout
 from accord.table.sources.opening import Place, column_names, open_table
 
 _CELLS = 1_000
+_COMMON = 60
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,18 @@ def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
     differ = len(filled) == len(texts) == pc.count_distinct(texts).as_py()
     # Spread over the table: rows that stand together may be alike.
     rows = range(0, len(filled), max(1, len(filled) // _CELLS))[:_CELLS]
-    return Sample(name, tuple(filled.take(pa.array(rows, pa.int64())).to_pylist()), differ)
+    some = tuple(filled.take(pa.array(rows, pa.int64())).to_pylist())
+    return Sample(name, some, differ, _count(filled), len(filled), len(filled) / max(1, len(texts)))
+
+
+def _count(filled: pa.Array) -> dict[str, int]:
+    """How often the commonest cells occur, and all that may be marks for missing values."""
+    counts = pc.value_counts(filled)
+    cells, times = counts.field("values"), counts.field("counts")
+    common = pc.sort_indices(times, sort_keys=[("", "descending")])[:_COMMON]
+    marks = pc.indices_nonzero(pc.is_in(pc.utf8_lower(cells), value_set=pa.array([*MARKS], cells.type)))
+    chosen = counts.take(pa.concat_arrays([common, marks]))
+    return dict(zip(chosen.field("values").to_pylist(), chosen.field("counts").to_pylist(), strict=True))
 
 
 def _days(cells: pa.Array) -> pa.Array:

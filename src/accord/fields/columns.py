@@ -7,7 +7,7 @@ zero, and no predicate holds on it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,23 @@ def slice_of(column: Column, start: int, stop: int) -> Column:
     return Integers(column.values[start:stop], column.present[start:stop])
 
 
+Unlisted = dict[str, tuple[int, int]]
+"""By field with a list of agreed values: cells that are none of them, and all that are filled."""
+_MANY = 0.05
+
+
+def tell_unlisted(unlisted: Unlisted) -> list[str]:
+    """A word to the owner about each field of which many cells are none of the agreed values."""
+    return [
+        f"{others:,} of {filled:,} cells of '{name}' are none of the agreed values. If they mean one of "
+        "them, say so in your layout file, such as "
+        f'{name} = {{ column = "…", values = {{ w = "f" }} }}: '
+        "`accord init --from TABLE --for AGREEMENT --force` proposes it."
+        for name, (others, filled) in unlisted.items()
+        if others > _MANY * filled
+    ]
+
+
 @dataclass(frozen=True)
 class Records:
     """One party's table, ready to be linked."""
@@ -76,6 +93,8 @@ class Records:
     """Whether ids are whole numbers of up to 64 bits in the table itself; here they are texts."""
     people: pa.Array | None = None
     """Whose record each is, as folded text, where somebody asked for that."""
+    unlisted: Unlisted = field(default_factory=dict, repr=False)
+    """For the owner's eyes."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,6 +1,6 @@
 """How dates are written, found out once, for their owner to see and to write down; no linkage comes here.
 
-A format reads all cells of a column. Where several would do, the owner is asked.
+A format reads all cells of a column but for slips. Where several read the most, the owner is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from accord.table.sources.opening import Place, open_table
 
 _SAMPLE = 50
 _CENTURY = 100
+_READ = 0.95
+"""So many cells must be read, for a format to be one; the others are slips."""
 _MIDNIGHT = ("", " 00:00:00", "T00:00:00", " 00:00")
 _WITH_TIME = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 FORMATS = (
@@ -35,8 +37,8 @@ be dropped."""
 
 @dataclass(frozen=True)
 class Dates:
-    """How the cells of a date field can be read: `fits` has all formats that read every cell; `best`, if
-    there are none, is the one that reads the most."""
+    """How the cells of a date field can be read: `fits` has all formats that read the most cells, slips
+    aside; `best`, if there are none, is the one that reads some."""
 
     column: str
     fits: tuple[str, ...]
@@ -49,9 +51,10 @@ def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) ->
     readers: dict[str, list[FieldSpec]] = {}
     for name, spec in fields.items():
         (column, *_) = spec.columns(name)
-        if spec.reads_days and layout.source(column).format is None:
+        source = layout.source(column)
+        if source.format is None and source.column and (spec.reads_days or source.part == "year"):
             readers.setdefault(column, []).append(spec)
-    columns = list(dict.fromkeys(layout.source(name).column for name in readers))
+    columns = layout.own_columns(readers)
     if not columns:
         return {}
     try:
@@ -61,15 +64,16 @@ def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) ->
         return {}
     found = {}
     for name, specs in readers.items():
-        column = layout.source(name).column
-        if dates := _without_missing(sorted(texts[column]), specs):
+        missing = [value for spec in specs for value in spec.missing_values]
+        column = layout.place([name])
+        if dates := _without_missing(sorted(texts[column]), [*missing, *layout.source(name).missing]):
             found[name] = _judge_dates(column, dates, specs)
     return found
 
 
-def _without_missing(texts: Sequence[str], specs: Sequence[FieldSpec]) -> list[str]:
+def _without_missing(texts: Sequence[str], listed: Sequence[str]) -> list[str]:
     """Texts that are not said to mean a missing value."""
-    missing = {value for spec in specs for value in fold_list(spec.missing_values)}
+    missing = set(fold_list(listed))
     return [text for text, folded in zip(texts, fold_list(texts), strict=True) if folded not in missing]
 
 
@@ -86,16 +90,15 @@ def _distinct(path: Place, columns: Sequence[str], layout: Layout) -> dict[str, 
 def _judge_dates(column: str, texts: Sequence[str], specs: Sequence[FieldSpec]) -> Dates:
     # Spread over all, since texts that sort together look alike.
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
-    read = {how: [parse_date(text, how) for text in sample] for how in FORMATS}
-    fits = {}
-    for how in (how for how, days in read.items() if None not in days):
-        days = [parse_date(text, how) for text in texts]
-        if None not in days:
-            fits[how] = [day for day in days if day is not None]
-    if not fits:
-        hits = {how: len(days) - days.count(None) for how, days in read.items()}
-        best = max(hits, key=lambda how: hits[how])
+    hits = {how: sum(parse_date(text, how) is not None for text in sample) for how in FORMATS}
+    best = max(hits, key=lambda how: hits[how])
+    if hits[best] < _READ * len(sample) or (":" in best and hits[best] < len(sample)):
         return Dates(column, (), best if hits[best] else None)
+    # Slips do not hide that a day may be a month: whatever reads as many as any is one of several.
+    near = [how for how, count in hits.items() if count >= hits[best] - 1]
+    read = {how: [day for text in texts if (day := parse_date(text, how))] for how in near}
+    most = max(map(len, read.values()))
+    fits = {how: days for how, days in read.items() if len(days) == most}
     return Dates(column, _distinct_formats(_within(fits, specs)))
 
 

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy, System
 from accord.errors import DataError, Fault, UnreadableError, UsageError
-from accord.fields.columns import Column, Records, rows_of
+from accord.fields.columns import Column, Records, Unlisted, rows_of
 from accord.fields.encoders import encode, encode_made
 from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
+from accord.fields.own_cells import formatted, read_all
 from accord.fields.row_ids import RowIds, made_ids, open_named
 from accord.fields.schema import (
     CategoryField,
@@ -87,6 +88,9 @@ class Tally:
     listed: dict[str, int] = field(default_factory=dict)
     """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
 
+    unlisted: Unlisted = field(default_factory=dict)
+    """By field with a list of agreed values: cells that are none of them, and all that are filled."""
+
     def leave_out(self, name: str, reason: str, count: int) -> None:
         if count:
             self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
@@ -97,6 +101,12 @@ class Tally:
 
     def count_listed(self, name: str, count: int) -> None:
         self.listed[name] = self.listed.get(name, 0) + count
+
+    def count_unlisted(self, name: str, spec: CategoryField, texts: pa.Array) -> None:
+        none = pc.invert(pc.is_in(texts, value_set=pa.array(spec.compared(), texts.type)))
+        filled, (others, all_) = pc.is_valid(texts), self.unlisted.get(name, (0, 0))
+        others += pc.sum(pc.and_(none, filled)).as_py() or 0
+        self.unlisted[name] = others, all_ + (pc.sum(filled).as_py() or 0)
 
     def count_people(self, chunks: Sequence[pa.Array]) -> None:
         counts = pc.value_counts(pa.chunked_array(chunks, pa.large_string()).drop_null()).field("counts")
@@ -164,13 +174,13 @@ def _load(
     person = _person_column(layout, 1 if per_person is None and how.tally is not None else per_person)
     tally, scratch = how.tally or Tally(), how.scratch
     classes = find_classes(fields, layout.list_files)
-    where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
-    named = layout.id_column
-    table = open_named(source, list(dict.fromkeys([named, *where.values(), *person])), layout, made)
+    sources = layout.sources(agreed_columns(fields, disclose))
+    named, own = layout.id_column, layout.own_columns(sources)
+    table = open_named(source, list(dict.fromkeys([named, *own, *person])), layout, made)
     faults = Faults(table)
-    as_text = _read_as_text([named, *where.values()], fields, where)
+    as_text = _read_as_text([named, *own], fields, layout)
     # Fields judge what they read, and whoever has no id is told so.
-    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {named}
+    unread = {*own, *person} - {*layout.own_columns(agreed_columns(fields)), named}
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
@@ -182,10 +192,11 @@ def _load(
         ids.add(some)
         last = _go_on(last, some)
         numbered &= is_whole(batch.schema.field(named))
-        cells = _cells(batch, fields, layout, parsed, classes)
+        columns = read_all(sources, batch)
+        cells = _cells(columns, fields, layout, parsed, classes)
         people += [_as_person(batch.column(name)) for name in person]
         whose = people[-1] if how.keep_people and person else None
-        gathering.add(_encode_batch(batch, some, cells, whose, meaning, faults, tally))
+        gathering.add(_encode_batch(columns, some, cells, whose, meaning, faults, tally))
         for name in person if per_person is not None else ():
             faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
@@ -210,7 +221,7 @@ def _load(
     tally.counts_rows = last is not None and read > _FEW_ROWS
     in_order = how.by_id or not table.has_order
     found_all = gathering.whole(in_order, how.keep_people and bool(person))
-    return replace(found_all, numbered=numbered and bool(read))
+    return replace(found_all, numbered=numbered and bool(read), unlisted=tally.unlisted)
 
 
 def _go_on(last: int | None, ids: pa.Array) -> int | None:
@@ -228,7 +239,7 @@ def _go_on(last: int | None, ids: pa.Array) -> int | None:
 
 
 def _encode_batch(
-    batch: pa.RecordBatch,
+    cells_of: Mapping[str, pa.Array],
     ids: pa.Array,
     cells: Cells,
     people: pa.Array | None,
@@ -241,20 +252,21 @@ def _encode_batch(
     made_texts: dict[str, pa.Array] = {}
     noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
     unread: dict[tuple[str, str], NDArray[np.bool_]] = {}
-    left_out = np.zeros(batch.num_rows, np.bool_)
-    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    left_out = np.zeros(len(ids), np.bool_)
     for name, spec in fields.items():
         made = make(name, spec, cells)
         encoded = encode_made(name, spec, made, meaning.salt)
         if isinstance(spec, FrequencyField):
             tally.count_listed(name, cells.listed(name, spec))
+        if isinstance(spec, CategoryField):
+            tally.count_unlisted(name, spec, made.values)
         columns[name] = encoded.column
         if name in disclose and is_made(name, fields):
             made_texts[name] = made.shown()
         # A cell that no format reads is one fault, however many fields are made of it.
-        place = " + ".join(sources[column].column for column in spec.columns(name))
-        for found, cells_of in ((noted, encoded.bad), (unread, encoded.unread)):
-            for problem, rows in cells_of.items():
+        place = layout.place(spec.columns(name))
+        for found, faulty in ((noted, encoded.bad), (unread, encoded.unread)):
+            for problem, rows in faulty.items():
                 found[place, problem] = found[place, problem] | rows if (place, problem) in found else rows
         for reason, rows in encoded.left_out.items():
             left_out |= rows
@@ -265,12 +277,7 @@ def _encode_batch(
         tally.forgo(place, problem, int(rows.sum()))
     faults.note(np.asarray(pc.is_null(ids)), layout.id, _NOT_MADE if layout.make_ids else _NO_ID)
     shown = pa.table(
-        {
-            name: made_texts[name]
-            if name in made_texts
-            else to_text(batch.column(layout.source(name).column))
-            for name in disclose
-        }
+        {name: made_texts[name] if name in made_texts else to_text(cells_of[name]) for name in disclose}
     )
     _judge_shown(ids, shown, layout, faults)
     kept = ~left_out
@@ -284,32 +291,30 @@ def _encode_batch(
 
 
 def _cells(
-    batch: pa.RecordBatch,
+    columns: Mapping[str, pa.Array],
     fields: Mapping[str, FieldSpec],
     layout: Layout,
     parsed: Parsed,
     classes: Mapping[str, Classes],
 ) -> Cells:
-    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    agreed = agreed_columns(fields)
     return Cells(
-        {name: batch.column(source.column) for name, source in sources.items()},
-        {name: source.format for name, source in sources.items()},
+        {name: columns[name] for name in agreed},
+        {name: formatted(layout.source(name)) for name in agreed},
         parsed,
         dated_columns(fields),
         classes,
     )
 
 
-def _read_as_text(
-    columns: Sequence[str], fields: Mapping[str, FieldSpec], where: Mapping[str, str]
-) -> set[str]:
+def _read_as_text(columns: Sequence[str], fields: Mapping[str, FieldSpec], layout: Layout) -> set[str]:
     """The columns that no number or date judges."""
     text = (TextField, CategoryField, FrequencyField)
     judged = [
-        where[column]
+        column
         for name, spec in fields.items()
         if spec.reads_days or not isinstance(spec, text)
-        for column in spec.columns(name)
+        for column in layout.own_columns(spec.columns(name))
     ]
     return set(columns) - set(judged)
 

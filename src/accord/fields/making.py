@@ -110,7 +110,7 @@ class Cells:
         key = columns, spec.clean, spec.missing_values
         if key not in self._texts:
             parts = [_take_out(self.folded(column), spec.missing_values) for column in columns]
-            self._texts[key] = clean(_join(parts), spec.clean)
+            self._texts[key] = clean(join(parts), spec.clean)
         return self._texts[key]
 
     def listed(self, name: str, spec: FieldSpec) -> int:
@@ -160,7 +160,8 @@ def _numbers(cells: Cells, column: str, missing: Sequence[str]) -> pa.Array:
     return pc.if_else(pa.array(named), _none(plain), plain)
 
 
-def _join(parts: Sequence[pa.Array]) -> pa.Array:
+def join(parts: Sequence[pa.Array]) -> pa.Array:
+    """Texts with a blank between; those that are missing are skipped."""
     if len(parts) == 1:
         return parts[0]
     # Empty texts in place of nulls: Arrow, told to skip nulls, also skips rows that have nothing else.

@@ -15,6 +15,7 @@ from accord.errors import UsageError
 from accord.fields.folding import trim
 from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
+from accord.fields.own_cells import formatted, read_all
 from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, dated_columns
 from accord.table.cell_text import to_text
@@ -41,15 +42,15 @@ def show_values(
         hint = did_you_mean(name, fields, f"Agreed are: {', '.join(fields)}.")
         raise UsageError(problem=f"The agreement has no field '{name}' to show. {hint}")
     spec = fields[name]
-    sources = {column: layout.source(column) for column in spec.columns(name)}
-    wanted = list(dict.fromkeys(one.column for one in sources.values()))
+    sources = layout.sources(spec.columns(name))
+    wanted = layout.own_columns(sources)
     classes = find_classes({name: spec}, layout.list_files)
     found: dict[tuple[str | None, ...], ShownValue] = {}
-    for batch in open_table(source, wanted, layout).batches:
-        columns = {column: batch.column(one.column) for column, one in sources.items()}
-        formats = {column: one.format for column, one in sources.items()}
+    for batch in open_table(source, wanted, layout).batches if wanted else ():
+        columns = read_all(sources, batch)
+        formats = {column: formatted(one) for column, one in sources.items()}
         made = make(name, spec, Cells(columns, formats, None, dated_columns(fields), classes))
-        before = (trim(cells).to_pylist() for cells in columns.values())
+        before = (trim(batch.column(column)).to_pylist() for column in wanted)
         for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
             if any(cell is not None for cell in cells):
                 found.setdefault(cells, ShownValue(cells, after))
@@ -61,12 +62,13 @@ def show_values(
 def show_rows(
     source: TableLike, ids: Collection[str], columns: Sequence[str], layout: Layout
 ) -> dict[str, list[str | None]]:
-    """The cells of some records in these agreed columns, as they stand in the file, by id."""
-    wanted = [layout.source(column).column for column in columns]
+    """The cells of some records in these agreed columns, as the layout reads them, by id."""
+    sources, own = layout.sources(columns), layout.own_columns(columns)
     found: dict[str, list[str | None]] = {}
-    for batch in open_named(source, list(dict.fromkeys([layout.id_column, *wanted])), layout).batches:
+    for batch in open_named(source, list(dict.fromkeys([layout.id_column, *own])), layout).batches:
         names = to_text(batch.column(layout.id_column)).to_pylist()
-        cells = zip(*(_texts(batch.column(column)) for column in wanted), strict=True)
+        read = read_all(sources, batch)
+        cells = zip(*(_texts(read[column]) for column in columns), strict=True)
         found |= {name: list(row) for name, row in zip(names, cells, strict=True) if name in ids}
     return found
 

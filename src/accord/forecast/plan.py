@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from accord.arguments import (
 from accord.errors import AccountError, DataError, Fault, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
-from accord.fields.row_ids import open_named
+from accord.fields.own_cells import read_settled
 from accord.fields.schema import agreed_columns
 from accord.forecast.pace import measure_pace
 from accord.network import Network
@@ -156,18 +156,18 @@ def read_own(agreement: Agreement, data: TableLike, party: str | None, layout: L
     side = find_side(agreement, party)
     source = pa.table(data) if hasattr(data, "__arrow_c_stream__") else data
 
-    def load(table: TableLike) -> Records:
-        return load_records(table, agreement.fields, agreement.salt, (), layout)
+    def load(table: TableLike, how: Layout) -> Records:
+        return load_records(table, agreement.fields, agreement.salt, (), how)
 
-    records = load(source)
+    records = load(source, layout)
     if not len(records):
         raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     if not agreement.plan.losses(agreement.rule):
         return Own(side, records)
-    where = {name: layout.source(name).column for name in agreed_columns(agreement.fields, ())}
-    opened = open_named(source, list(dict.fromkeys([layout.id_column, *where.values()])), layout)
-    raw = pa.Table.from_batches(islice(opened.batches, _MOST_BATCHES))
-    return Own(side, records, with_errors(agreement, raw, where, load))
+    names = agreed_columns(agreement.fields, ())
+    raw, settled = read_settled(source, names, layout, _MOST_BATCHES)
+    where = {name: name for name in names}
+    return Own(side, records, with_errors(agreement, raw, where, partial(load, how=settled)))
 
 
 def find_side(agreement: Agreement, party: str | None) -> Side:

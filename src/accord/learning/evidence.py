@@ -26,6 +26,7 @@ from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
 from accord.fields.columns import Records, rows_of
 from accord.fields.load import load_records
+from accord.fields.own_cells import read_settled
 from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning import labels as labelled
@@ -237,7 +238,7 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
         problem = f"{size:,} records are in the table, but learning needs at least {FEWEST}"
         raise UsageError(problem=f"{problem}. Give a larger table, or none for made-up people.")
     rng = np.random.default_rng(asked.seed)
-    cells = _whole(source, asked, layout)
+    cells, layout = read_settled(source, agreed_columns(asked.fields), layout)
     cells = cells.take(pa.array(_sample(rng, cells.num_rows, _MOST_ROWS)))
     rates = Rates().scaled(asked.errors)
     copy = with_errors(cells, asked.score, asked.fields, layout, rates, rng)
@@ -250,8 +251,7 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
 
 def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
     """The columns that are read, and the ids."""
-    names = [layout.source(name).column for name in agreed_columns(asked.fields)]
-    columns = list(dict.fromkeys([layout.id_column, *names]))
+    columns = list(dict.fromkeys([layout.id_column, *layout.own_columns(agreed_columns(asked.fields))]))
     return pa.Table.from_batches(open_named(table, columns, layout).batches)
 
 

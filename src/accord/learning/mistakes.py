@@ -65,11 +65,12 @@ def with_errors(
     """The table, whose columns have the names that the layout says, with errors in what the rule reads."""
     dated = dated_columns(specs)
     for first, second in _exchangeable(rule, specs):
-        table = _exchange(table, layout.source(first).column, layout.source(second).column, rates, rng)
+        table = _exchange(table, layout.place([first]), layout.place([second]), rates, rng)
     for column in dict.fromkeys(c for name, spec in specs.items() for c in spec.columns(name)):
         source = layout.source(column)
         readers = [spec for name, spec in specs.items() if column in spec.columns(name)]
-        cells = table[source.column].combine_chunks()
+        own = layout.place([column])
+        cells = table[own].combine_chunks()
         if column in dated:
             cells = _err_in_dates(read_days(cells, source.format, {}).days, rates, rng)
         elif any(isinstance(spec, TextField) for spec in readers):
@@ -79,7 +80,7 @@ def with_errors(
             cells = pc.if_else(
                 pa.array(_some(rng, rates.missing, len(cells))), pa.scalar(None, cells.type), cells
             )
-        table = table.set_column(table.column_names.index(source.column), source.column, cells)
+        table = table.set_column(table.column_names.index(own), own, cells)
     return table
 
 

@@ -6,14 +6,14 @@ Nothing is drawn here and nothing is charged.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from accord.agreement.disclosure import CONDITION, describe_lists, learned_about
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
 from accord.errors import UsageError
-from accord.fields.columns import Records
+from accord.fields.columns import Records, Unlisted, tell_unlisted
 from accord.forecast.expected import Outlook
 from accord.naming import fold_name
 from accord.privacy.events import NO_COST, Cost, Event, covered_records
@@ -70,6 +70,8 @@ class Offer:
     """What this machine lacks room for, in words."""
     outlook: Outlook | None = None
     """What the run is expected to take, as far as one's own table tells."""
+    unlisted: Unlisted = field(default_factory=dict)
+    """Cells that are none of the agreed values of their field."""
     series: SeriesOffer | None = None
     """What the run is in a series, if it is in one."""
 
@@ -96,7 +98,14 @@ class Offer:
         first = () if self.outlook is None or self.outlook.warning is None else (self.outlook.warning,)
         told = (one.text for one in first if one.code not in _TOLD_ANYWAY)
         of_promise = self.agreement.leakage(self.side).warnings(self.records)
-        return (*told, *of_promise, *self._fewer_records(), *self._of_series(), *self.room)
+        return (
+            *told,
+            *of_promise,
+            *self._fewer_records(),
+            *self._of_series(),
+            *tell_unlisted(self.unlisted),
+            *self.room,
+        )
 
     def _of_series(self) -> tuple[str, ...]:
         """Records that do not take part, though they are in the table."""
@@ -166,6 +175,7 @@ def make_offer(
         unfinished=unfinished,
         room=room,
         outlook=outlook,
+        unlisted=records.unlisted,
     )
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError
@@ -15,28 +15,19 @@ from pydantic import BeforeValidator, Field, ValidationError
 from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.spec import Spec
+from accord.table.field_source import Source as Source
+from accord.table.field_source import as_source
 from accord.wording import did_you_mean
 
 MADE_ID = "accord: id"
 """The column that made ids are read as; no file of its owner's is asked for one of this name."""
 
 
-class Source(Spec):
-    """Where one field comes from; `format` is for dates that are not written 2026-11-15."""
-
-    column: str
-    format: str | None = None
-
-
-def _as_source(given: object) -> object:
-    return {"column": given} if isinstance(given, str) else given
-
-
 class _File(Spec):
     id: str = "id"
     encoding: str = "utf-8"
     delimiter: str = ","
-    columns: dict[str, Annotated[Source, BeforeValidator(_as_source)]] = Field(default_factory=dict)
+    columns: dict[str, Annotated[Source, BeforeValidator(as_source)]] = Field(default_factory=dict)
     person: str | None = None
     quote: str = '"'
     make_ids: bool = False
@@ -96,6 +87,19 @@ class Layout:
         found = self.columns.get(name, name)
         return Source(column=found) if isinstance(found, str) else found
 
+    def sources(self, names: Iterable[str]) -> dict[str, Source]:
+        """Where these agreed names are found."""
+        return {name: self.source(name) for name in names}
+
+    def own_columns(self, names: Iterable[str]) -> list[str]:
+        """One's own columns that are read for these agreed names, each once."""
+        return list(dict.fromkeys(column for name in names for column in self.source(name).names))
+
+    def place(self, names: Iterable[str]) -> str:
+        """Where these agreed names are found, in words: one's own columns, or the names if there are none."""
+        names = tuple(names)
+        return " + ".join(self.own_columns(names) or names)
+
     def to_json(self) -> str:
         """The layout as JSON; `from_json` reads it again."""
         return _File(
@@ -121,7 +125,9 @@ class Layout:
             name, equals, column = pair.partition("=")
             if not (equals and name.strip() and column.strip()):
                 raise UsageError(problem=f"A column is mapped as field=column, not as '{pair}'.")
-            changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
+            before = self.source(name.strip())
+            kept = {} if before.absent else before.model_dump(exclude_defaults=True, exclude={"columns"})
+            changed[name.strip()] = Source.model_validate(kept | {"column": column})
         return replace(self, columns=changed)
 
     def map_lists(self, pairs: Iterable[str]) -> Layout:
@@ -141,7 +147,7 @@ class Layout:
 
     def read_dates(self, formats: Mapping[str, str]) -> Layout:
         """This layout with formats of dates, by field."""
-        changed = {name: Source(column=self.source(name).column, format=how) for name, how in formats.items()}
+        changed = {name: self.source(name).dated(how) for name, how in formats.items()}
         return replace(self, columns={**self.columns, **changed})
 
     def map_dates(self, pairs: Iterable[str]) -> Layout:
@@ -162,8 +168,7 @@ class Layout:
         silent = {"id"} if self.make_ids else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
         silent |= {name for name in ("make_ids", "columns", "lists") if not body[name]}
-        # A column alone is its name, as people write it.
-        body["columns"] = {n: one if "format" in one else one["column"] for n, one in body["columns"].items()}
+        body["columns"] = {name: _written(self.source(name)) for name in self.columns}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 
     def about(self, names: Iterable[str], lists: Iterable[str]) -> Layout:
@@ -185,6 +190,12 @@ class Layout:
                 raise UsageError(problem=f"The agreement has no field or column '{name}' to map. {hint}")
 
 
+def _written(source: Source) -> object:
+    """A source as people write it: a column alone is its name."""
+    said = source.model_dump(exclude_defaults=True)
+    return said["column"] if [*said] == ["column"] else said
+
+
 def _read_columns(given: object) -> dict[str, Source]:
     """What was given as columns, each with its source."""
     expected = "a dictionary of agreed names with your columns, such as {'name': 'title'}"
@@ -195,11 +206,11 @@ def _read_columns(given: object) -> dict[str, Source]:
         if not isinstance(name, str):
             raise wrong("columns", name, f"{expected}, with texts for names")
         try:
-            found[name] = Source.model_validate(_as_source(source))
-        except ValidationError:
+            found[name] = Source.model_validate(as_source(source))
+        except ValidationError as error:
             raise UsageError(
                 problem=f"`columns=` has for '{name}' neither your column's name nor a dictionary with "
-                "column and format."
+                f"column and format: {_fault(('columns',), *_slip(error.errors()[0])).problem}"
             ) from None
     return found
 
@@ -225,13 +236,15 @@ def read_layout(path: Path) -> Layout:
     except tomllib.TOMLDecodeError as error:
         raise DataError(str(path), [Fault("", str(error))]) from None
     except ValidationError as error:
-        raise DataError(
-            str(path), [_fault(slip["loc"], slip["type"], slip["msg"]) for slip in error.errors()]
-        ) from None
+        raise DataError(str(path), [_fault(slip["loc"], *_slip(slip)) for slip in error.errors()]) from None
     except ValueError:
         raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
     beside = {name: str(path.parent / file) for name, file in found.lists.items()}
     return found.model_copy(update={"lists": beside}).layout()
+
+
+def _slip(found: Mapping[str, Any]) -> tuple[str, str]:
+    return found["type"], found["msg"]
 
 
 def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
@@ -244,8 +257,8 @@ def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
     if kind == "string_type" and place[0] == "lists":
         return Fault(where, "should be the path of a file.")
     if kind == "model_type":
-        return Fault(where, "should be a column's name, or a table with column and format.")
-    return Fault(where, f"{message.removeprefix('Input ')}.")
+        return Fault(where, "should be a column's name, or a table with column or columns.")
+    return Fault(where, f"{message.removeprefix('Input ').removeprefix('Value error, ')}.")
 
 
 def named_in(path: Path) -> frozenset[str]:

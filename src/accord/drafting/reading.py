@@ -1,0 +1,173 @@
+"""How the cells of a column are read, once it is known what it is: what its owner's layout should say of it.
+
+Proposed from the cells, shown to the owner, and written to the layout, which never leaves: cells that mean
+that nothing is known, spellings of agreed values, and how numbers are written. Nothing of it is part of a
+draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from accord.drafting.guessing import Sample
+from accord.drafting.kinds import ColumnKind
+from accord.drafting.shapes import FITS, NUMBER, are_dates, surname_first
+from accord.drafting.vocabulary import MARKS, MAY_BE_NAMES, NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
+from accord.fields.date_formats import FORMATS
+from accord.fields.making import parse_date
+
+_OFTEN, _SOME_TIMES = 0.01, 3
+"""A cell that may mean something is a mark where it occurs more often than it should."""
+_CALLED = frozenset(
+    {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
+) | {ColumnKind.CITY, ColumnKind.CATEGORY}
+_DAYS = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
+_NUMBERS = frozenset({ColumnKind.PRICE, ColumnKind.NUMBER, ColumnKind.LATITUDE, ColumnKind.LONGITUDE})
+_FILLED_IN = {
+    **dict.fromkeys((ColumnKind.BIRTH_YEAR, ColumnKind.YEAR), r"0+|9999"),
+    **dict.fromkeys((ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY), r"0+|99"),
+    **dict.fromkeys((ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.IDENTIFIER), r"0+|9{4,}"),
+    **dict.fromkeys(_DAYS, r"0+|9{4}.*"),
+}
+"""By type, the digits of cells that were filled in for want of a value."""
+_NEVER = r"(?!)"
+_OFTEN_FILLED_IN = {
+    **dict.fromkeys((ColumnKind.PRICE, ColumnKind.NUMBER, ColumnKind.AGE), r"-1|-9+|-?9{3,}"),
+    **dict.fromkeys((ColumnKind.BIRTH_YEAR, ColumnKind.YEAR), r"1[89]00"),
+}
+_FILLERS = frozenset(
+    date(*day)
+    for day in ((1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1900, 1, 1), (1901, 1, 1), (1970, 1, 1))
+) | {date(1111, 11, 11), date(2099, 12, 31), date(2999, 12, 31)}
+_COUNTRY = re.compile(r"[A-Za-z]{1,3}\s*-\s*\S.*")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a column is read: what a source of it says besides where it is."""
+
+    said: Mapping[str, Any] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    """Spellings that are none of the agreed values and mean none that is known."""
+    unknown_cells: int = 0
+
+    def tell(self) -> str:
+        """What its owner is told; empty if it is read as it is."""
+        parts = []
+        if marks := self.said.get("missing"):
+            parts.append(f"{', '.join(marks)} {'counts' if len(marks) == 1 else 'count'} as empty")
+        read: dict[str, list[str]] = {}
+        for cell, value in self.said.get("values", {}).items():
+            read.setdefault(value, []).append(cell)
+        parts += [f"{', '.join(cells)} is read as {value}" for value, cells in read.items()]
+        if sign := self.said.get("decimal"):
+            parts.append(f"numbers are read without currency and unit, decimals behind '{sign}'")
+        if part := self.said.get("part"):
+            parts.append({"year": "of its dates the year is read", "postcode": "countries are dropped"}[part])
+        return "; ".join(parts)
+
+
+def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Reading:
+    """How a column of this type is read, whose field has these agreed values, if they are listed."""
+    said: dict[str, Any] = {}
+    if marks := (*_marks(kind, sample),):
+        said["missing"] = marks
+    values, unknown = _values(kind, sample, agreed, marks)
+    if values:
+        said["values"] = values
+    said |= _written(kind, _without(sample, marks))
+    cells = sum(sample.common[cell] for cell in unknown)
+    return Reading(said, unknown, cells)
+
+
+def order_of(sample: Sample) -> str:
+    """Whether whole names begin with the surname."""
+    return "surname given" if surname_first(sample.telling) else "given surname"
+
+
+def _without(sample: Sample, marks: Iterable[str]) -> list[str]:
+    known = {mark.casefold() for mark in marks}
+    return [cell for cell in sample.telling if cell.casefold() not in known]
+
+
+def _marks(kind: ColumnKind, sample: Sample) -> Iterator[str]:
+    """Cells that mean that nothing is known, each in one spelling."""
+    seen = set()
+    for cell, count in sample.common.items():
+        often = count >= max(_SOME_TIMES, _OFTEN * sample.size)
+        folded = " ".join(cell.casefold().split())
+        if folded not in seen and _is_mark(kind, folded, often):
+            seen.add(folded)
+            yield cell
+
+
+def _is_mark(kind: ColumnKind, cell: str, often: bool) -> bool:
+    if cell in MARKS:
+        # Books and films are called by any word.
+        says_more = cell.isalpha() if kind is ColumnKind.TEXT else kind in _CALLED and cell in MAY_BE_NAMES
+        return often or not says_more
+    if kind is ColumnKind.SEX:
+        return cell in UNKNOWN_SEXES
+    if re.fullmatch(_FILLED_IN.get(kind, _NEVER), re.sub(r"\W", "", cell)):
+        return True
+    if often and kind in _DAYS:
+        return any(parse_date(cell, how) in _FILLERS for how in FORMATS)
+    return often and re.fullmatch(_OFTEN_FILLED_IN.get(kind, _NEVER), cell) is not None
+
+
+def _values(
+    kind: ColumnKind, sample: Sample, agreed: Sequence[str], marks: Sequence[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """By spelling, the agreed value that it means, and the spellings that mean none."""
+    meanings = {ColumnKind.SEX: {**SEXES, **NUMBERED_SEXES}, ColumnKind.YESNO: YES_NO}.get(kind)
+    if meanings is None or not agreed:
+        return {}, ()
+    same = {value.casefold() for value in agreed}
+    meant = {meanings[value]: value for value in reversed([*same]) if value in meanings}
+    spelt = {value.casefold(): value for value in agreed}
+    values: dict[str, str] = {}
+    unknown = []
+    for cell in sample.common:
+        folded = cell.casefold()
+        if folded in same or cell in marks or folded in MARKS:
+            continue
+        meaning = meanings.get(folded) or meanings.get(folded.rstrip("."))
+        if meaning in meant:
+            values.setdefault(folded, spelt[meant[meaning]])
+        else:
+            unknown.append(cell)
+    return values, tuple(unknown)
+
+
+def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, str]:
+    """How numbers, years and postcodes are written, where that must be said."""
+    if kind in _NUMBERS and not all(map(NUMBER.fullmatch, cells)):
+        return {"decimal": _decimal(cells, kind in (ColumnKind.LATITUDE, ColumnKind.LONGITUDE))}
+    if kind in (ColumnKind.YEAR, ColumnKind.BIRTH_YEAR) and are_dates(cells) > 0.5:
+        return {"part": "year"}
+    if kind is ColumnKind.POSTCODE and any(map(_COUNTRY.fullmatch, cells)):
+        return {"part": "postcode"}
+    return {}
+
+
+def _decimal(cells: Sequence[str], never_thousands: bool) -> str:
+    """The sign before decimals: the last one of a cell, but for three digits behind it, which are thousands
+    unless another sign stands before them."""
+    votes = {",": 0, ".": 0}
+    for cell in cells:
+        found = re.search(r"([.,])(\d+)\D*$", cell)
+        if found is None:
+            continue
+        sign, digits = found.groups()
+        other = "," if sign == "." else "."
+        is_thousand = len(digits) == 3 and not never_thousands and other not in cell
+        votes[other if is_thousand else sign] += 1
+    return "," if votes[","] > votes["."] else "."
+
+
+def two_digit_years(cells: Sequence[str]) -> bool:
+    return FITS[ColumnKind.BIRTH_YEAR](cells) < 0.5

@@ -1,0 +1,281 @@
+"""Words of many languages: how columns are called, how cells say a sex, yes, no, or that nothing is known.
+
+Words are written without blanks, accents and capitals. This is data alone, so that a language is added by
+adding words. It is public: a field may be named after a word of it, as everybody with such a column would.
+"""
+
+from __future__ import annotations
+
+from accord.drafting.kinds import ColumnKind
+
+_CALLED: dict[ColumnKind, str] = {
+    ColumnKind.ID: (
+        "id rowid recordid recid pid uid uuid key nr no num number nummer lfdnr row index identifiant "
+        "patientid patientno patientnr personid personnr customerid customerno kundennummer kundennr "
+        "kundenid clientid memberid productid itemid recordno recordnr laufnummer datensatz codigo "
+        "sku articlenumber partnumber artikelnummer artnr numero klantnummer klantnr kundnummer lp "
+        "uniqueid cluster numcliente idcliente codiceclienti"
+    ),
+    ColumnKind.GIVEN: (
+        "given givenname first firstname fname forename forenames christianname vorname vornamen "
+        "rufname prenom prenoms nombre nombres nome primernombre namefirst voornaam voornamen primeironome "
+        "imie imiona fornamn tilltalsnamn"
+    ),
+    ColumnKind.SURNAME: (
+        "surname last lastname lname familyname family nachname familienname zuname nomdefamille nomfamille "
+        "apellido apellidos apellido1 primerapellido apellidopaterno cognome namelast achternaam apelido "
+        "sobrenome ultimonome nazwisko efternamn surname1 lastname1"
+    ),
+    ColumnKind.SURNAME_2: (
+        "surname2 secondsurname lastname2 secondlastname apellido2 segundoapellido apellidomaterno apelido2 "
+        "zweiternachname secondocognome sobrenome2"
+    ),
+    ColumnKind.MIDDLE: (
+        "middle middlename mname secondname middleinitial zweitername zweitname zweitvorname deuxiemeprenom "
+        "segundonombre tweedenaam nomedomeio drugieimie mellannamn secondonome"
+    ),
+    ColumnKind.NAME: (
+        "name person patient customer client kunde mitglied fullname wholename personname patientname "
+        "customername clientname vollername nom nombrecompleto nomecompleto nomcomplet nomprenom "
+        "firstandsurname nameandsurname naam volledigenaam klant imieinazwisko namn fullstandigtnamn cliente"
+    ),
+    ColumnKind.BIRTH: (
+        "birth geb dob birthdate dateofbirth birthday bdate born geburtsdatum gebdatum gebdat geburtstag "
+        "geboren gebam datedenaissance naissance datenaissance fechanacimiento fechadenacimiento "
+        "nacimiento datadinascita datanascita nascita geboortedatum geboorte datanascimento "
+        "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd"
+    ),
+    ColumnKind.BIRTH_YEAR: (
+        "birthyear yearofbirth yob birthyr byear geburtsjahr gebjahr jahrgang anneenaissance "
+        "anneedenaissance anonacimiento anodenacimiento annonascita annodinascita geboortejaar "
+        "anonascimento anodenascimento rokurodzenia fodelsear"
+    ),
+    ColumnKind.BIRTH_MONTH: (
+        "birthmonth monthofbirth mob bmonth geburtsmonat gebmonat moisnaissance moisdenaissance "
+        "mesnacimiento mesdenacimiento mesenascita mesedinascita geboortemaand mesnascimento "
+        "mesdenascimento miesiacurodzenia fodelsemanad"
+    ),
+    ColumnKind.BIRTH_DAY: (
+        "birthday dayofbirth bday geburtstag gebtag journaissance jourdenaissance dianacimiento "
+        "diadenacimiento giornonascita giornodinascita geboortedag dianascimento diadenascimento "
+        "dzienurodzenia fodelsedag"
+    ),
+    ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder",
+    ColumnKind.SEX: (
+        "sex gender sexcode gendercode geschlecht sexe genre sexo genero sesso geslacht plec kon anrede"
+    ),
+    ColumnKind.HOUSE: (
+        "house housenumber houseno housenr streetnumber streetno hausnummer hausnr hnr numerorue numrue "
+        "numvoie numerovoie numerocalle civico numerocivico huisnummer huisnr numeroporta nrdomu numerdomu "
+        "husnummer addressnumber"
+    ),
+    ColumnKind.STREET: (
+        "street streetname streetaddress address address1 addressline1 addr strasse str anschrift "
+        "adresse adresse1 rue voie calle direccion via indirizzo straat straatnaam adres rua morada endereco "
+        "ulica gata gatuadress adress"
+    ),
+    ColumnKind.CITY: (
+        "city town place municipality suburb ort wohnort stadt gemeinde ville commune "
+        "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
+        "miejscowosc stad postort"
+    ),
+    ColumnKind.POSTCODE: (
+        "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
+        "kodpocztowy codicepostale"
+    ),
+    ColumnKind.PHONE: (
+        "phone phonenumber phoneno telephone tel telno mobile mobilephone cell cellphone telefon "
+        "telefonnummer telefonnr handy handynummer mobil mobilnummer rufnummer portable telefono "
+        "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr"
+    ),
+    ColumnKind.EMAIL: (
+        "email mail emailaddress mailaddress emailadresse courriel correo correoelectronico emailadres "
+        "epost adresemail mel"
+    ),
+    ColumnKind.LATITUDE: "latitude lat breite breitengrad geobreite latitud latitudine breedtegraad",
+    ColumnKind.LONGITUDE: (
+        "longitude lon lng long laenge lange langengrad geolange longitud longitudine lengtegraad"
+    ),
+}
+_NAMED: dict[ColumnKind, dict[str, str]] = {
+    ColumnKind.IDENTIFIER: {
+        "": (
+            "nationalid nationalnumber insurancenumber insuranceno versichertennummer versicherungsnummer "
+            "kvnr ausweisnummer mpn modelno modelnumber doi imei vin nationalidnumber"
+        ),
+        "ssn": (
+            "ssn socialsecuritynumber socsecid socialsecurity sozialversicherungsnummer rvnr svnr nir "
+            "numerosecu numerosecuritesociale numss nino bsn pesel personnummer dni nif cpf nie "
+            "codicefiscale medicareid"
+        ),
+        "nhs": "nhs nhsnumber nhsno",
+        "passport": "passport passportnumber passnummer reisepass passeport pasaporte passaporto",
+        "tax": "taxid vat vatid steuerid steuernummer ustid siren siret partitaiva cif nip btwnummer",
+        "ean": "ean ean13 gtin upc barcode strichcode codebarres",
+        "isbn": "isbn isbn13 isbn10",
+        "issn": "issn",
+        "iban": "iban bankaccount kontonummer",
+    },
+    ColumnKind.PRICE: {
+        "": (
+            "price amount cost unitprice listprice msrp preis betrag verkaufspreis einzelpreis vkpreis "
+            "prix montant precio importe prezzo importo prijs bedrag preco valor cena kwota pris belopp"
+        ),
+    },
+    ColumnKind.YEAR: {
+        "": (
+            "year jahr annee ano anno jaar rok ar releaseyear startyear publicationyear pubyear "
+            "erscheinungsjahr baujahr anneeparution yearofpublication"
+        ),
+        "death_year": "deathyear yearofdeath sterbejahr todesjahr anneedeces anneededeces",
+        "last_year": "endyear",
+    },
+    ColumnKind.DATE: {
+        "": (
+            "date day datum tag jour fecha giorno data dzien dag pickupdate orderdate saledate created "
+            "createdat timestamp kaufdatum releasedate published publicationdate"
+        ),
+        "visit": (
+            "admission admissiondate visitdate aufnahmedatum dateadmission fechaingreso visit "
+            "dataricovero opnamedatum"
+        ),
+        "death": "deathdate dateofdeath dod sterbedatum todesdatum datedeces datededeces",
+    },
+    ColumnKind.NUMBER: {
+        "": "quantity qty menge anzahl quantite cantidad quantita aantal quantidade ilosc antal",
+        "weight": "weight gewicht poids peso waga vikt",
+        "height": "height hohe groessecm taille altura altezza lengte wzrost langd",
+        "runtime": "runtime runtimeminutes duration laufzeit dauer duree duracion durata",
+        "pages": "pages pagecount seiten seitenzahl nombredepages paginas pagine",
+        "episode": "episode episodenumber episodeno folge",
+        "season": "season seasonnumber seasonno staffel",
+        "volume": "volume vol band tome",
+    },
+    ColumnKind.YESNO: {
+        "deceased": "deceased dead verstorben decede fallecido deceduto overleden falecido zmarly avliden",
+        "active": "active isactive aktiv actif activo attivo actief ativo aktywny",
+        "smoker": "smoker smoking raucher fumeur fumador fumatore roker",
+        "consent": "consent einwilligung consentement consentimiento consenso toestemming",
+    },
+    ColumnKind.CATEGORY: {
+        "": "category kategorie categorie categoria group gruppe groupe grupo gruppo groep",
+        "type": "type kind class art typ klasse tipo clase classe soort",
+        "brand": (
+            "brand maker manufacturer vendor make marke hersteller marque fabricant marca fabricante "
+            "marchio merk fabrikant producent varumarke"
+        ),
+        "department": "department abteilung departement departamento reparto afdeling",
+        "status": "status zustand etat stato",
+        "country": "country land pays pais paese kraj origincountry nation countrycode",
+        "region": "state region bundesland province provincia provincie voivodeship wojewodztwo lan county",
+        "colour": "colour color farbe couleur colore kleur cor kolor farg",
+        "size": "size groesse grosse taglia maat tamanho talla rozmiar storlek",
+        "language": "language sprache langue idioma lingua taal jezyk sprak lang",
+        "nationality": "nationality staatsangehorigkeit nationalite nacionalidad nazionalita nationaliteit",
+        "occupation": "occupation profession job beruf metier profesion ocupacion professione beroep zawod",
+        "birth_place": (
+            "birthplace placeofbirth geburtsort lieunaissance lieudenaissance lugarnacimiento "
+            "lugardenacimiento luogonascita luogodinascita geboorteplaats"
+        ),
+        "genre": "genres genrelist gattung genre",
+    },
+    ColumnKind.TEXT: {
+        "": "text item itemname",
+        "title": (
+            "title titel titre titulo titolo tytul productname producttitle artikelname produktname "
+            "bezeichnung artikelbezeichnung product artikel produkt producto prodotto libelle "
+            "nomproduit designation denominacion denominazione primarytitle"
+        ),
+        "description": (
+            "description desc beschreibung produktbeschreibung descripcion descrizione omschrijving "
+            "descricao opis beskrivning abstract summary zusammenfassung resume resumen"
+        ),
+        "comment": (
+            "comment comments note notes remarks bemerkung bemerkungen kommentar commentaire comentario "
+            "osservazioni opmerking uwagi anmarkning observaciones remarque"
+        ),
+        "venue": "venue journal booktitle conference zeitschrift revue revista rivista",
+        "author": "author authors autor autoren auteur auteurs autores autore autori writer forfattare",
+        "actor": "actor actors actorname starring cast schauspieler darsteller acteur acteurs",
+        "director": "director directorname regisseur realisateur regia directedby",
+        "publisher": "publisher verlag editeur editorial editore uitgever",
+    },
+}
+_GROUPS = {**{kind: {"": words} for kind, words in _CALLED.items()}, **_NAMED}
+WORDS = {
+    kind: {word: name for name, words in groups.items() for word in words.split()}
+    for kind, groups in _GROUPS.items()
+}
+"""By type, the words that columns are called by; each with the name that a field has of it, or none."""
+THING = "title"
+"""What the name of a thing is called."""
+ENDINGS = (
+    ("vorname", ColumnKind.GIVEN),
+    ("nachname", ColumnKind.SURNAME),
+    ("geburtsdatum", ColumnKind.BIRTH),
+    ("geburtsjahr", ColumnKind.BIRTH_YEAR),
+    ("hausnummer", ColumnKind.HOUSE),
+    ("datum", ColumnKind.DATE),
+    ("strasse", ColumnKind.STREET),
+    ("preis", ColumnKind.PRICE),
+    ("telefon", ColumnKind.PHONE),
+)
+"""German joins words."""
+TRIOS = (
+    ("by", "bm", "bd"),
+    ("year", "month", "day"),
+    ("jahr", "monat", "tag"),
+    ("annee", "mois", "jour"),
+    ("ano", "mes", "dia"),
+    ("anno", "mese", "giorno"),
+    ("jaar", "maand", "dag"),
+    ("rok", "miesiac", "dzien"),
+    ("ar", "manad", "dag"),
+)
+"""Year, month and day in columns of their own, which mean a birth only together; of the first no doubt."""
+
+MARKS = frozenset(
+    [
+        "-", "--", "---", "–", "—", ".", "..", "...", "?", "??", "???", "*", "/", "_", "#", "()",
+        "n/a", "#n/a", "n.a.", "n.a", "na", "<na>", "null", "(null)", "\\n", "none", "nil", "nan", "missing",
+        "unknown", "unk", "not known", "not available", "not given", "not specified", "unspecified", "blank",
+        "(blank)", "empty", "not applicable", "tbd", "withheld",
+        "unbekannt", "k.a.", "k. a.", "k.a", "ka", "keine angabe", "keine angaben", "ohne angabe", "o.a.",
+        "nicht bekannt", "(leer)", "leer", "fehlt", "entfällt",
+        "inconnu", "inconnue", "non renseigné", "non renseigne", "non communiqué", "n.c.", "n.r.", "nsp",
+        "s/d", "s/n", "s.d.", "sin datos", "sin dato", "desconocido", "desconocida", "no consta",
+        "n/c", "n.d.", "sconosciuto", "sconosciuta", "non disponibile", "n.d", "nd", "ignoto", "ignota",
+        "onbekend", "n.v.t.", "nvt", "geen",
+        "desconhecido", "desconhecida", "não informado", "nao informado", "sem informação", "ignorado",
+        "brak", "brak danych", "nieznany", "nieznana", "nieznane", "b.d.", "b/d",
+        "okänd", "okänt", "saknas", "uppgift saknas",
+    ]
+)  # fmt: skip
+"""Cells that say that nothing is known, in a column of any type."""
+MAY_BE_NAMES = frozenset(
+    ["na", "nil", "none", "null", "nan", "ka", "nd", "brak", "geen", "leer", "blank", "unk"]
+)
+"""Of these, what somebody may be called, or a code may be."""
+
+_SPELLINGS = {
+    "f": (
+        "f w female woman girl fem weiblich frau mädchen femme féminin feminin fille madame mme mujer "
+        "femenino hembra feminino mulher donna femmina femminile kobieta żeńska k vrouw vrouwelijk v kvinna "
+        "kvinnlig mrs ms miss"
+    ),
+    "m": (
+        "m h male man boy männlich maennlich mann herr homme masculin garçon monsieur hombre masculino varón "
+        "varon uomo maschio maschile mężczyzna męska homem mannelijk manlig mr"
+    ),
+    "x": "d x divers diverse nonbinary non-binary other nb autre otro altro",
+}
+SEXES = {word: sex for sex, words in _SPELLINGS.items() for word in words.split()}
+"""What a cell of a column of sexes means: f, m, or x for another."""
+NUMBERED_SEXES = {"1": "m", "2": "f"}
+"""By ISO 5218; 0 is not known and 9 not applicable."""
+UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i"])
+_ANSWERS = {
+    "yes": "yes y true t 1 ja j wahr oui o vrai sí si s verdadero vero sim verdadeiro tak prawda ano",
+    "no": "no n false f 0 nein falsch non faux falso não nao nie fałsz nee onwaar nej falskt",
+}
+YES_NO = {word: answer for answer, words in _ANSWERS.items() for word in words.split()}

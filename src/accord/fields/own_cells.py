@@ -1,0 +1,166 @@
+"""From one's own columns to the cells of agreed ones, as a layout says: before anything else is done.
+
+Whatever reads a table comes through here, so that a field means the same to all: `read_cells` for a chunk, or
+`read_settled` for a table that is to be changed and read again. In the order of what is done: cells that
+count as empty become so, then columns are joined, or what one has is read in another way. A cell that a way
+does not fit stays as it is, for the field to judge. No row is looked at by itself, and none decides about
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.fields.folding import fold, fold_list, trim
+from accord.fields.making import join, read_days
+from accord.fields.row_ids import open_named
+from accord.table.cell_text import MIXED, is_no_text
+from accord.table.field_source import Source
+from accord.table.layout import MADE_ID, Layout
+from accord.table.sources.opening import TableLike
+
+_TEXT = pa.large_string()
+_PADDED = {"%m": 2, "%d": 2, "%Y": 0, "%y": 2}
+_OLDEST = 150
+_SUFFIX = r"(?i)[\s,]+(?:jr|sr|jnr|snr|ii|iii|iv|esq|ph\.?d)\.?$"
+_PARTICLES = (
+    r"(?:(?:van|von|vom|zu|zum|zur|de|der|den|del|della|delle|di|da|do|dos|das|du|des|la|le|las|los|ten|ter"
+    r"|af|av|y|el|al|bin|ibn|st\.?|mac|o')\s+)*"
+)
+_COMMA = r"^([^,]*?)\s*,\s*(.*)$"
+_LAST = rf"(?i)^(?:(.*?)\s+)?({_PARTICLES}\S+)$"
+_FIRST = rf"(?i)^({_PARTICLES}\S+)(?:\s+(.*))?$"
+_COUNTRY = r"^\s*[A-Za-z]{1,3}\s*-\s*(\S.*)$"
+_AMOUNT = r"^[^\d+\-.,]{0,8}[+-]?[^\d+\-.,]{0,4}[\d.,'’_\s]*\d[\d.,'’_\s]*(?:[-–—]{1,2})?[^\d]{0,12}$"
+
+
+def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
+    """The cells of a field, of the columns that its source names."""
+    if source.absent:
+        return pa.nulls(batch.num_rows, _TEXT)
+    columns = [_without(batch.column(name), source.missing) for name in source.names]
+    if source.columns:
+        return _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
+    return _read_one(source, columns[0])
+
+
+def read_all(sources: Mapping[str, Source], batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """By agreed name, the cells of each."""
+    return {name: read_cells(source, batch) for name, source in sources.items()}
+
+
+def read_settled(
+    source: TableLike, names: Iterable[str], layout: Layout, most: int | None = None
+) -> tuple[pa.Table, Layout]:
+    """A table of agreed columns, read as its layout says, and the layout of what is left to say of it: the
+    formats of dates. With `most`, so many of its batches."""
+    sources = layout.sources(names)
+    opened = open_named(source, [layout.id_column, *_others(layout, sources)], layout)
+    batches = [
+        pa.record_batch({MADE_ID: batch.column(layout.id_column), **read_all(sources, batch)})
+        for batch in islice(opened.batches, most)
+    ]
+    left = {name: Source(column=name, format=formatted(one)) for name, one in sources.items()}
+    return pa.Table.from_batches(batches), replace(layout, id=MADE_ID, make_ids=False, columns=left)
+
+
+def _others(layout: Layout, names: Iterable[str]) -> list[str]:
+    return [column for column in layout.own_columns(names) if column != layout.id_column]
+
+
+def formatted(source: Source) -> str | None:
+    """The format of the dates of a source that is read; a year that was taken has none."""
+    return None if source.part == "year" else source.format
+
+
+def _without(cells: pa.Array, missing: Iterable[str]) -> pa.Array:
+    """Cells of which those are empty that count as such; others are as they were."""
+    listed = pa.array(fold_list([*missing]), _TEXT)
+    if not len(listed) or _has_no_text(cells):
+        return cells
+    named = pc.is_in(fold(cells), value_set=listed.drop_null())
+    return pc.if_else(named, pa.scalar(None, cells.type), cells)
+
+
+def _has_no_text(cells: pa.Array) -> bool:
+    """Whether some are raw bytes or nested values, which the field must see to say so."""
+    return bool(cells.type == MIXED) or is_no_text(cells.type)
+
+
+def _read_one(source: Source, cells: pa.Array) -> pa.Array:
+    if _has_no_text(cells):
+        return cells
+    if source.values:
+        return _read_values(cells, source.values)
+    if source.as_of is not None:
+        return _read_ages(trim(cells), source.as_of.year)
+    if source.decimal is not None:
+        return _read_amounts(trim(cells), source.decimal)
+    if source.part == "year":
+        return _read_years(cells, source.format)
+    if source.part == "postcode":
+        return pc.replace_substring_regex(trim(cells), _COUNTRY, r"\1")
+    return cells if source.part is None else _read_names(trim(cells), source)
+
+
+def _read_values(cells: pa.Array, values: Mapping[str, str]) -> pa.Array:
+    """What the cells are read as; those of which nothing is said stay as they are."""
+    place = pc.index_in(fold(cells), value_set=pa.array(fold_list([*values]), _TEXT))
+    return pc.coalesce(pa.array([*values.values()], _TEXT).take(place), trim(cells))
+
+
+def _join_dates(source: Source, columns: Iterable[pa.Array]) -> pa.Array:
+    """The text that the format reads; none where a part is missing."""
+    before, *between = source.between
+    texts = [pa.scalar(before, _TEXT)]
+    for cells, piece, after in zip(columns, source.pieces, between, strict=True):
+        padded = pc.utf8_lpad(trim(cells), width=_PADDED.get(piece, 0), padding="0")
+        texts += [padded, pa.scalar(after, _TEXT)]
+    return pc.binary_join_element_wise(*texts, pa.scalar("", _TEXT))
+
+
+def _where(fits: pa.Array, changed: pa.Array, texts: pa.Array) -> pa.Array:
+    return pc.if_else(pc.fill_null(fits, False), changed, texts)
+
+
+def _read_ages(texts: pa.Array, year: int) -> pa.Array:
+    """Years of birth. A day is not known, so half of them are a year too late."""
+    is_age = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,3}$"), False)
+    ages = pc.if_else(is_age, texts, pa.scalar(None, _TEXT)).cast(pa.int64())
+    fits = pc.less_equal(ages, _OLDEST)
+    return _where(fits, pc.subtract(pa.scalar(year, pa.int64()), ages).cast(_TEXT), texts)
+
+
+def _read_amounts(texts: pa.Array, decimal: str) -> pa.Array:
+    """Plain numbers: without currency, unit and what stands between thousands."""
+    fits = pc.match_substring_regex(texts, _AMOUNT)
+    bare = pc.replace_substring_regex(texts, r"[^\d+\-.,]|[-–—]{1,2}[^\d]*$", "")
+    bare = pc.replace_substring_regex(bare, r"[.,]$", "")
+    plain = pc.replace_substring(bare, "," if decimal == "." else ".", "")
+    return _where(fits, pc.replace_substring(plain, ",", "."), texts)
+
+
+def _read_years(cells: pa.Array, format: str | None) -> pa.Array:
+    days = read_days(cells, format, {}).days
+    years = pc.year(days.cast(pa.date32())).cast(_TEXT)
+    return pc.coalesce(years, trim(cells))
+
+
+def _read_names(texts: pa.Array, source: Source) -> pa.Array:
+    """One part of whole names: with a comma the surname is first; a single word is a surname."""
+    bare = pc.replace_substring_regex(texts, _SUFFIX, "")
+    surname_first = source.order == "surname given"
+    wants_first = (source.part == "surname") is surname_first
+    spaced = _part(bare, _FIRST if surname_first else _LAST, 1 if wants_first else 2)
+    with_comma = pc.fill_null(pc.match_substring(bare, ","), False)
+    parted = pc.if_else(with_comma, _part(bare, _COMMA, 1 if source.part == "surname" else 2), spaced)
+    return pc.if_else(pc.equal(parted, ""), pa.scalar(None, _TEXT), parted)
+
+
+def _part(texts: pa.Array, pattern: str, group: int) -> pa.Array:
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, pattern, rf"\{group}"))

@@ -1,0 +1,105 @@
+"""Where one agreed field is found in one's own table, and how its cells are read before anything else.
+
+    column, or columns      one column, or several that are joined: by a blank, or as a date's `format` needs
+    absent = true           the table has none: every cell is empty
+    missing                 cells that count as empty
+    values                  what a cell is read as: `values = { w = "f" }`
+    part, order             of a whole name the given name or the surname; of a date the year; of a postcode
+                            what follows its country
+    decimal                 numbers with a currency, a unit or commas, and which sign stands before decimals
+    as_of                   ages, read as years of birth: the year of this day without the age
+    format                  dates that are not written 2026-11-15
+
+All of it stays with the owner of the table. Cells, and words here, are compared as folded texts: letter case
+and blanks around do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from accord.errors import UsageError
+from accord.spec import Spec
+
+OF_NAMES = ("given", "surname")
+Order = Literal["given surname", "surname given"]
+_DIRECTIVE = re.compile(r"%[A-Za-z]")
+
+
+class Source(Spec):
+    """Where one field comes from, and how it is read."""
+
+    column: str | None = None
+    columns: tuple[str, ...] = ()
+    absent: bool = False
+    format: str | None = None
+    missing: tuple[str, ...] = ()
+    values: dict[str, str] = Field(default_factory=dict)
+    part: Literal["given", "surname", "year", "postcode"] | None = None
+    order: Order | None = None
+    decimal: Literal[".", ","] | None = None
+    as_of: date | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Source:
+        if problems := [*self._problems()]:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        places = [self.column is not None, bool(self.columns), self.absent]
+        if places.count(True) != 1:
+            yield "name one column, or columns that are joined, or say absent = true"
+        said = {*self.model_dump(exclude_defaults=True)} - {"column", "columns", "absent"}
+        if self.absent and said:
+            yield f"a field that is absent has no {', '.join(sorted(said))}"
+        ways = [word for word in ("values", "part", "decimal", "as_of") if getattr(self, word)]
+        if len(ways) > 1:
+            yield f"{' and '.join(ways)} do not go together"
+        if self.columns and ways:
+            yield f"{ways[0]} is for one column, not for columns that are joined"
+        if self.order is not None and self.part not in OF_NAMES:
+            yield 'order is for part = "given" and part = "surname"'
+        if self.columns and self.format and len(self.pieces) != len(self.columns):
+            yield (
+                f"format has {len(self.pieces)} parts and there are {len(self.columns)} columns: name them "
+                'in its order, such as columns = ["year", "month", "day"] for "%Y-%m-%d"'
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One's own columns that are read."""
+        return self.columns if self.column is None else (self.column,)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The parts of the format, such as %Y, %m and %d."""
+        return _DIRECTIVE.findall(self.format or "")
+
+    @property
+    def between(self) -> list[str]:
+        """What the format has before, between and after its parts."""
+        return _DIRECTIVE.split(self.format or "")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a column as it is."""
+        return self == Source(column=self.column, format=self.format)
+
+    def dated(self, format: str) -> Source:
+        """The same with another format of dates."""
+        try:
+            return Source.model_validate(self.model_dump(exclude_defaults=True) | {"format": format})
+        except ValidationError as error:
+            place, problem = " + ".join(self.names), error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise UsageError(problem=f"'{place}': {problem}.") from None
+
+
+def as_source(given: object) -> object:
+    """A text is a column's name."""
+    return {"column": given} if isinstance(given, str) else given

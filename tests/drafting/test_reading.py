@@ -1,0 +1,84 @@
+"""What a layout should say of cells: marks, spellings, numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.drafting.guessing import Sample
+from accord.drafting.kinds import ColumnKind
+from accord.drafting.reading import order_of, propose
+
+Kind = ColumnKind
+
+
+def marks(kind: ColumnKind, *cells: str) -> tuple[str, ...]:
+    found: tuple[str, ...] = propose(kind, Sample("c", cells)).said.get("missing", ())
+    return found
+
+
+def test_marks_of_any_column_are_proposed_as_they_are_spelt() -> None:
+    assert marks(Kind.CITY, "Rom", "k.A.", "K.a.", "-", "Inconnu") == ("k.A.", "-", "Inconnu")
+    assert marks(Kind.SEX, "f", "U", "0") == ("U", "0")
+    assert marks(Kind.POSTCODE, "10115", "00000", "99999") == ("00000", "99999")
+    assert marks(Kind.YEAR, "1999", "0000", "9999") == ("0000", "9999")
+    assert marks(Kind.BIRTH, "1980-01-01", "0000-00-00", "9999-12-31") == ("0000-00-00", "9999-12-31")
+
+
+def test_what_may_be_a_value_is_a_mark_only_where_it_is_too_frequent() -> None:
+    assert marks(Kind.SURNAME, "Null", "Smith") == ()
+    assert marks(Kind.SURNAME, *["NULL"] * 3, "Smith") == ("NULL",)
+    assert marks(Kind.BIRTH, "01.01.1900", "31.12.1980") == ()
+    assert marks(Kind.BIRTH, *["01.01.1900"] * 3, "31.12.1980") == ("01.01.1900",)
+    assert marks(Kind.PRICE, "9999", "1") == ()
+    assert marks(Kind.PRICE, *["9999"] * 4, "1") == ("9999",)
+    # A film of this name.
+    assert marks(Kind.TEXT, "Unknown", "Some film") == ()
+
+
+@pytest.mark.parametrize(
+    ("agreed", "cells", "values"),
+    [
+        (("f", "m"), ("w", "H", "Femme", "male", "F"), {"w": "f", "h": "m", "femme": "f", "male": "m"}),
+        (("f", "m"), ("1", "2", "9"), {"1": "m", "2": "f"}),
+        (("w", "m"), ("female", "m"), {"female": "w"}),
+        (("1", "2"), ("kobieta", "2"), {"kobieta": "2"}),
+    ],
+)
+def test_spellings_of_sexes(agreed: tuple[str, ...], cells: tuple[str, ...], values: dict[str, str]) -> None:
+    assert propose(Kind.SEX, Sample("c", cells), agreed).said["values"] == values
+
+
+def test_spellings_that_nobody_knows_are_counted() -> None:
+    found = propose(Kind.SEX, Sample("c", ("f", "zz", "zz", "d", "-")), ("f", "m"))
+    assert (found.unknown, found.unknown_cells) == (("zz", "d"), 3)
+    assert "zz" not in found.tell()
+    answers = propose(Kind.YESNO, Sample("c", ("Ja", "nein", "yes")), ("yes", "no")).said["values"]
+    assert answers == {"ja": "yes", "nein": "no"}
+    # A category's values are its owner's.
+    assert not propose(Kind.CATEGORY, Sample("c", ("red",)), ("blue",)).said
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "sign"),
+    [
+        (Kind.PRICE, ("$399.00", "$1,299.00"), "."),
+        (Kind.PRICE, ("1.299,00 €", "5,50 €"), ","),
+        (Kind.PRICE, ("1,299", "2,500"), "."),
+        (Kind.PRICE, ("12.99 EUR",), "."),
+        (Kind.LATITUDE, ("52,520", "13,405"), ","),
+        (Kind.PRICE, ("12.99", "399"), None),
+    ],
+)
+def test_which_sign_stands_before_decimals(
+    kind: ColumnKind, cells: tuple[str, ...], sign: str | None
+) -> None:
+    assert propose(kind, Sample("c", cells)).said.get("decimal") == sign
+
+
+def test_years_in_days_postcodes_with_countries_and_the_order_of_names() -> None:
+    assert propose(Kind.BIRTH_YEAR, Sample("c", ("1905-01-01", "1925-01-01"))).said == {"part": "year"}
+    assert propose(Kind.BIRTH_YEAR, Sample("c", ("1905", "1925"))).said == {}
+    assert propose(Kind.POSTCODE, Sample("c", ("D-10115", "80331"))).said == {"part": "postcode"}
+    assert propose(Kind.POSTCODE, Sample("c", ("02139-1234", "SW1A 1AA", "00-950"))).said == {}
+    assert order_of(Sample("c", ("Smith Mary", "Jones Linda"))) == "surname given"
+    assert order_of(Sample("c", ("Mary Smith", "Linda Jones"))) == "given surname"

@@ -1,0 +1,125 @@
+"""Own columns as a layout says that they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from accord.errors import DataError
+from accord.fields.load import load_records
+from accord.fields.own_cells import read_cells, read_settled
+from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
+from accord.table.layout import Layout, Source
+
+
+def read(cells: Mapping[str, Any], **source: Any) -> list[Any]:
+    batch = pa.record_batch({name: pa.array(column) for name, column in cells.items()})
+    found: list[Any] = read_cells(Source.model_validate(source), batch).to_pylist()
+    return found
+
+
+def test_parts_of_a_date_are_joined_as_its_format_is_written() -> None:
+    parts = {"by": ["1980", "1999", None], "bm": [1.0, 12.0, 3.0], "bd": [" 5", "31", "1"]}
+    assert read(parts, columns=["by", "bm", "bd"], format="%Y-%m-%d") == ["1980-01-05", "1999-12-31", None]
+    assert read(parts, columns=["bd", "bm", "by"], format="%d.%m.%Y.")[:2] == ["05.01.1980.", "31.12.1999."]
+    zero = {"by": ["1980"], "bm": ["0"], "bd": ["1"]}
+    assert read(zero, columns=["by", "bm", "bd"], format="%Y-%m-%d", missing=["0"]) == [None]
+
+
+def test_texts_are_joined_by_a_blank_and_what_is_missing_is_skipped() -> None:
+    cells = {"no": ["5", "", None], "way": ["High St", "Ring", " "]}
+    assert read(cells, columns=["no", "way"]) == ["5 High St", "Ring", None]
+
+
+def test_marks_for_missing_are_compared_folded_and_leave_numbers_alone() -> None:
+    assert read({"x": ["k.A.", " K.a. ", "-", "x"]}, column="x", missing=["k.A.", "-"]) == [None] * 3 + ["x"]
+    assert read({"x": [9999.0, 1.5]}, column="x", missing=["9999"]) == [None, 1.5]
+    assert read({"x": ["a"]}, absent=True) == [None]
+
+
+def test_values_are_read_as_others_whatever_their_letter_case() -> None:
+    values = {"w": "f", "Männlich": "m"}
+    assert read({"s": [" W", "männlich", "d", None]}, column="s", values=values) == ["f", "m", "d", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "given", "surname"),
+    [
+        ("John Doe", None, "John", "Doe"),
+        ("Doe, John", None, "John", "Doe"),
+        ("Doe,John Paul", "given surname", "John Paul", "Doe"),
+        ("Doe John Paul", "surname given", "John Paul", "Doe"),
+        ("Ludwig van Beethoven", None, "Ludwig", "van Beethoven"),
+        ("van der Berg Jan", "surname given", "Jan", "van der Berg"),
+        ("John Doe Jr.", None, "John", "Doe"),
+        ("Madonna", None, None, "Madonna"),
+        (None, None, None, None),
+    ],
+)
+def test_a_whole_name_has_two_parts(
+    name: str | None, order: str | None, given: str | None, surname: str | None
+) -> None:
+    cells = {"n": pa.array([name], pa.large_string())}
+    assert read(cells, column="n", part="given", order=order) == [given]
+    assert read(cells, column="n", part="surname", order=order) == [surname]
+
+
+def test_amounts_are_plain_numbers_and_what_is_none_stays() -> None:
+    english = ["$399.00", "USD 1,299.5", "12", "-3.50 €", "free", "£ 5.-", "1'200.00"]
+    plain = ["399.00", "1299.5", "12", "-3.50", "free", "5", "1200.00"]
+    assert read({"p": english}, column="p", decimal=".") == plain
+    german = ["1.299,00 €", "EUR 5,5", "12", "12,– €", "2 500,00 kr", "n/a"]
+    assert read({"p": german}, column="p", decimal=",") == ["1299.00", "5.5", "12", "12", "2500.00", "n/a"]
+
+
+def test_ages_dates_and_postcodes() -> None:
+    assert read({"a": ["30", "0", "x", None]}, column="a", as_of="2024-06-30") == ["1994", "2024", "x", None]
+    assert read({"a": [30.0]}, column="a", as_of="2024-06-30") == ["1994"]
+    assert read({"d": ["31.12.1980", "1975"]}, column="d", part="year", format="%d.%m.%Y") == ["1980", "1975"]
+    codes = ["D-10115", "FR-75001", "PL-00-950", "00-950", "SW1A 1AA", "GB - SW1A 1AA", "02139-1234"]
+    bare = ["10115", "75001", "00-950", "00-950", "SW1A 1AA", "SW1A 1AA", "02139-1234"]
+    assert read({"c": codes}, column="c", part="postcode") == bare
+
+
+FIELDS: dict[str, FieldSpec] = {
+    "birth": DateField(type="date", min="1900-01-01", max="2029-12-31"),  # type: ignore[arg-type]
+    "sex": CategoryField(type="category", values=("f", "m")),
+    "name": TextField(type="text", encoder={"kind": "hash"}),  # type: ignore[arg-type]
+    "price": NumberField(type="number", min=0, max=9, step=1, missing="differs"),  # type: ignore[arg-type]
+}
+LAYOUT = Layout(
+    id="nr",
+    columns={
+        "birth": Source(columns=("y", "m", "d"), format="%Y-%m-%d"),
+        "sex": Source(column="s", values={"w": "f"}, missing=("-",)),
+        "name": Source(columns=("first", "last")),
+        "price": Source(absent=True),
+    },
+)
+TABLE = {
+    "nr": ["1", "2"], "y": ["1980", "1981"], "m": ["2", "3"], "d": ["30", "1"], "s": ["w", "-"],
+    "first": ["Ann", ""], "last": ["Lee", "Poe"],
+}  # fmt: skip
+
+
+def test_faults_name_the_row_and_all_columns() -> None:
+    with pytest.raises(DataError) as caught:
+        load_records(pa.table(TABLE), FIELDS, "salt", (), LAYOUT)
+    told = [str(fault) for fault in caught.value.faults]
+    assert any(one.startswith("row 1, column 'y + m + d': is not a date") for one in told)
+    assert any(one.startswith("row 2, column 's': is empty") for one in told)
+    assert len(told) == 2
+
+
+def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:
+    table = pa.table({**TABLE, "d": ["28", "1"], "s": ["w", "m"]})
+    read = load_records(table, FIELDS, "salt", ("sex", "birth"), LAYOUT)
+    assert read.disclosed.to_pydict() == {"sex": ["f", "m"], "birth": ["1980-02-28", "1981-03-01"]}
+    settled, layout = read_settled(table, FIELDS, LAYOUT)
+    again = load_records(settled, FIELDS, "salt", ("sex", "birth"), layout)
+    assert again.disclosed.equals(read.disclosed)
+    assert again.ids.equals(read.ids)
+    assert settled["name"].to_pylist() == ["Ann Lee", "Poe"]
