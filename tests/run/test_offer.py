@@ -144,6 +144,8 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
     assert "Unfinished   a run under this agreement; `accord resume r2` continues it\n" in said
     assert "continues it; 1 more in `accord runs`\n" in describe(replace(plain, unfinished=("r2", "r1")))
     assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
+    unlisted = describe(replace(plain, unlisted={"sex": (30, 40)}))
+    assert "Warning: 30 of 40 cells of 'sex' are none of the agreed values." in unlisted
 
 
 def test_an_offer_says_who_takes_no_part_in_a_series_and_for_whom_nothing_is_promised(tmp_path: Path) -> None:

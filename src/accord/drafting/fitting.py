@@ -37,9 +37,6 @@ class Fitted:
     by_order: dict[str, str] = field(default_factory=dict)
     """By agreed name, the column that only the order of columns speaks for."""
 
-    def own(self, name: str) -> tuple[str, ...]:
-        return self.sources[name].names
-
     def absent(self, fields: Mapping[str, FieldSpec]) -> list[str]:
         """Those of the lacking that may be missing: the agreement lets every reader of them lack a value,
         and a third of all fields are found."""

@@ -86,11 +86,6 @@ class Source(Spec):
         """What the format has before, between and after its parts."""
         return _DIRECTIVE.split(self.format or "")
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a column as it is."""
-        return self == Source(column=self.column, format=self.format)
-
     def dated(self, format: str) -> Source:
         """The same with another format of dates."""
         try:
