@@ -134,6 +134,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "other": (7,),
             "labels": PATH,
             "splink": PATH,
+            "made_up": (7,),
             "compare": (7, "given", [7]),
             "records": ("3", 1.5, True, 0),
             "overlap": ("0.5", True, 0, 2),

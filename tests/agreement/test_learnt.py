@@ -14,7 +14,7 @@ from accord.errors import AgreementError
 from accord.side import Side
 
 TEXT = starter_text("people", "00000000")
-ORIGINS = ("nobody", "public", "A", "B", "A linked", "B linked")
+ORIGINS = ("nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A and B linked")
 
 
 def learnt(origin: str) -> Agreement:
@@ -49,6 +49,8 @@ def test_another_origin_is_refused_with_those_that_there_are() -> None:
         ("B", "nothing", "another table"),
         ("A linked", "this table", "nothing"),
         ("B linked", "nothing", "this table"),
+        ("A and B", "another table", "another table"),
+        ("A and B linked", "this table", "this table"),
     ],
 )
 def test_leakage_and_words_name_the_side_whose_data_it_was(origin: str, of_a: str, of_b: str) -> None:
@@ -71,6 +73,10 @@ def test_leakage_and_words_name_the_side_whose_data_it_was(origin: str, of_a: st
             "B": "The rule was learned from data of south-register that is, it says, not the linked table.",
             "A linked": "The rule was learned from the table of north-register that is linked.",
             "B linked": "The rule was learned from the table of south-register that is linked.",
+            "A and B": "The rule was learned from data of north-register and south-register that is, they "
+            "say, not in the linked tables.",
+            "A and B linked": "The rule was learned from data of north-register and south-register that is "
+            "linked.",
         }[origin]
     )
 

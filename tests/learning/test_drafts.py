@@ -63,13 +63,13 @@ def test_fields_are_compared_in_the_usual_ways() -> None:
         for each in compare_fields(["given", "birth", "email"], fields).comparisons
     ]
     assert made == [
-        "dice(given) >= 1 -> 0, dice(given) >= 0.8 -> 0, dice(given) >= 0.6 -> 0, missing(given) -> 0",
-        "same(birth) -> 0, within(birth, 31 days) -> 0, missing(birth) -> 0",
-        "same(email) -> 0, missing(email) -> 0",
+        "dice(given) >= 1 -> 6, dice(given) >= 0.8 -> 4, dice(given) >= 0.6 -> 2, missing(given) -> 0",
+        "same(birth) -> 6, within(birth, 31 days) -> 4, missing(birth) -> 0",
+        "same(email) -> 6, missing(email) -> 0",
     ]
     letters = fields["postcode"].model_copy(update={"encoder": Letters(kind="letters", length=2)})
     assert str(compare_fields(["zip"], {"zip": letters}).comparisons[0]) == (
-        "same(zip) -> 0, edit(zip) <= 1 -> 0, missing(zip) -> 0, otherwise -> 0"
+        "same(zip) -> 6, edit(zip) <= 1 -> 4, missing(zip) -> 0, otherwise -> -2"
     )
     products = compare_fields(["day", "brand"], starter("products").fields)
     assert "missing" not in str(products), "no record lacks them"

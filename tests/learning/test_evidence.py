@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,24 @@ import pytest
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
 from accord.errors import DataError, UsageError
-from accord.fields.schema import Letters
+from accord.fields.schema import FieldSpec, Letters
 from accord.learning import evidence
 from accord.learning.drafts import compare_fields, score_of
-from accord.learning.evidence import LearningTask, from_labels, from_mistakes, from_people, strangers_in
-from accord.rules.rule import fields_of
+from accord.learning.evidence import (
+    LearningTask,
+    from_labels,
+    from_made_up,
+    from_mistakes,
+    from_unlabelled,
+    strangers_in,
+)
+from accord.learning.learn import task_of
+from accord.learning.threshold import curve
+from accord.rules.blocking.base import PassSpec, build_blocking
+from accord.rules.blocking.key import KeySpec
+from accord.rules.evaluate import Tables
+from accord.rules.rule import And
+from accord.rules.text import parse_rule
 from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
 from tests.learning.worlds import DRAFT
@@ -26,13 +40,25 @@ SCORE = score_of(AGREED.rule)
 
 
 def question(seed: int = 0, errors: float = 1.0) -> LearningTask:
-    fields = {name: AGREED.fields[name] for name in fields_of(SCORE)}
-    return LearningTask(SCORE, fields, AGREED.salt, errors, seed)
+    return task_of(AGREED, AGREED.rule, errors, seed)
+
+
+def compared_all() -> LearningTask:
+    return replace(question(), blocking=build_blocking((), AGREED.fields, AGREED.salt))
+
+
+def alone(name: str, spec: FieldSpec) -> LearningTask:
+    """The usual comparison of one field, of all pairs."""
+    fields = {name: spec}
+    return LearningTask(
+        compare_fields([name], fields), And(()), build_blocking((), fields, "00"), fields, "00", 1.0, 0
+    )
 
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_MOST_ROWS", 300)
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", 90_000)
     monkeypatch.setattr(evidence, "_MADE_UP", 300)
 
 
@@ -49,28 +75,32 @@ def test_strangers_follow_from_sizes_and_overlap() -> None:
 
 
 def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None:
-    found, again, other = from_people(question()), from_people(question()), from_people(question(seed=1))
+    found, again, other = (
+        from_made_up(question(), None),
+        from_made_up(question(), None),
+        from_made_up(question(seed=1), None),
+    )
     assert found.weights == again.weights
-    assert np.array_equal(found.spread.others, again.spread.others)
-    assert not np.array_equal(found.spread.matches, other.spread.matches)
+    assert np.array_equal(found.expected.others, again.expected.others)
+    assert not np.array_equal(found.expected.matches, other.expected.matches)
     assert found.strangers == strangers_in(300)
 
 
 def test_people_lack_what_nobody_made_up() -> None:
     spec = AGREED.fields["email"]
-    odd = LearningTask(compare_fields(["shoe"], {"shoe": spec}), {"shoe": spec}, "00", 1.0, 0)
+    odd = alone("shoe", spec)
     with pytest.raises(UsageError, match=r"no shoe\. They have given, .*Give a table"):
-        from_people(odd)
+        from_made_up(odd, None)
 
 
 def test_what_is_wrong_with_made_up_people_is_no_fault() -> None:
     """Some have a typo in the postcode, or none: of one's own table both would be named."""
     digits = Letters(kind="letters", length=5, alphabet="0123456789")
     spec = AGREED.fields["postcode"].model_copy(update={"encoder": digits, "missing": "error"})
-    odd = LearningTask(compare_fields(["postcode"], {"postcode": spec}), {"postcode": spec}, "00", 1.0, 0)
+    odd = alone("postcode", spec)
     with pytest.raises(DataError):
         odd.load(generate_people(300, 0.5, 0).b, Layout())
-    ((alike, *_),) = from_people(odd).weights
+    ((alike, *_),) = from_made_up(odd, None).weights
     assert alike > 0
 
 
@@ -125,3 +155,74 @@ def test_no_errors_find_every_copy() -> None:
         agreed = [str(level.when) for level in each.levels]
         whole = sum(share for share, name in zip(of_matches, agreed, strict=False) if "missing" in name)
         assert of_matches[0] + whole == pytest.approx(1)
+
+
+def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:
+    """Passes on the birth date: of matches without it, or with a slip, none is ever found."""
+    made = generate_people(300, None, 5)
+    everything = compared_all()
+    passes = (PassSpec(parts=(KeySpec(kind="key", field="birth", buckets=50),)),)
+    met = replace(everything, blocking=build_blocking(passes, AGREED.fields, AGREED.salt))
+    beside = replace(everything, rest=parse_rule("same(postcode)"))
+    whole, some, strict = (from_made_up(asked, made) for asked in (everything, met, beside))
+    assert whole.matches == whole.met == some.matches == made.truth.num_rows
+    for less in (some, strict):
+        assert less.met is not None
+        assert whole.met is not None
+        assert less.met < whole.met
+        assert less.expected.matches.max() == pytest.approx(less.met / whole.met)
+        assert less.expected.others.max() < 0.2, "of all strangers few are compared"
+    assert whole.expected.others.max() == 1
+
+
+def test_made_up_people_without_what_a_pass_wants_are_all_compared() -> None:
+    fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
+    passes = (PassSpec(parts=(KeySpec(kind="key", field="badge", buckets=50),)),)
+    asked = replace(question(), fields=fields, blocking=build_blocking(passes, fields, AGREED.salt))
+    assert from_made_up(asked, None).expected.others.max() == 1
+
+
+def test_labels_of_a_part_teach_as_much_as_they_can(tmp_path: Path) -> None:
+    """Sixty matches of a hundred, and a few pairs that are none: all others are unknown, also the matches
+    among them."""
+    made = generate_people(400, None, 5)
+    truth = made.truth.select(["id_a", "id_b"])
+    listed, wrong = truth.slice(0, 60), truth.slice(60, 20)
+    moved = pa.table({"id_a": wrong["id_a"], "id_b": truth.slice(80, 20)["id_b"]})
+    said = pa.concat_tables([listed, moved]).append_column("match", pa.array(["yes"] * 60 + ["0"] * 20))
+    pyarrow.csv.write_csv(said, tmp_path / "labels.csv")
+    both, layouts = (made.a, made.b), (Layout(), Layout())
+    found = from_labels(question(), both, layouts, tmp_path / "labels.csv")
+    assert (found.matches, found.strangers) == (60, strangers_in(400))
+    assert found.expected.matches.max() == 1
+    as_all = from_labels(question(), both, layouts, labelled(tmp_path, listed))
+    assert as_all.strangers == pytest.approx(400 * 400 / 60 - 1)
+    best = [
+        max(one.f1 for one in curve(of.expected, 800, np.random.default_rng(0))) for of in (found, as_all)
+    ]
+    assert best[0] > 0.9 > best[1], "the unlisted matches look like strangers who agree"
+
+
+def test_nothing_that_meets_is_refused(tmp_path: Path) -> None:
+    made = generate_people(100, None, 5)
+    truth = labelled(tmp_path, made.truth)
+    never = replace(question(), rest=parse_rule("same(birth) and not same(birth)"))
+    with pytest.raises(UsageError, match="No match meets in the draft's passes"):
+        from_labels(never, (made.a, made.b), (Layout(), Layout()), truth)
+    with pytest.raises(UsageError, match="No two records of the tables meet"):
+        from_unlabelled(never, (made.a, made.b), (Layout(), Layout()))
+
+
+def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = generate_people(200, None, 5)
+    asked = compared_all()
+    a, b = asked.load(made.a, Layout()), asked.load(made.b, Layout())
+    tables = Tables(asked.fields, a.columns, b.columns)
+    rng = np.random.default_rng(0)
+    assert [len(rows) for rows in asked.sample(tables, (200, 200), rng)] == [200, 200]
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", 10_000)
+    assert [len(rows) for rows in asked.sample(tables, (200, 200), rng)] == [100, 100]
+    found = from_labels(asked, (made.a, made.b), (Layout(), Layout()), labelled(tmp_path, made.truth))
+    assert found.met == made.truth.num_rows, "all matches count, wherever they are"
+    assert found.expected.counted is not None
+    assert found.expected.counted.of_others < 10_000

@@ -27,6 +27,7 @@ AGREED = parse_agreement(DRAFT)
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_MOST_ROWS", 500)
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", 250_000)
     monkeypatch.setattr(evidence, "_MADE_UP", 500)
 
 
@@ -62,6 +63,25 @@ def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
         assert abs(ways[name].expected.f1 - found[name]) < 0.02, "what is expected comes about"
 
 
+def test_two_tables_without_labels_are_better_than_the_draft() -> None:
+    """The threshold that is best for the draft's own weights would be found with labels alone."""
+    made = generate_people(400, None, 3)
+    found = learn(AGREED, made.a, other=made.b, learnt_from="both")
+    assert (found.matches, found.met, found.expected.interval) == (None, None, None)
+    assert "at most one partner" in found.notes[0]
+    assert f1(found.agreement) > f1(AGREED)
+    with pytest.raises(UsageError, match="matches seem to be in the tables"):
+        learn(AGREED, made.a.slice(0, 12), other=made.b.slice(0, 12), learnt_from="both")
+
+
+def test_other_made_up_tables_may_be_given() -> None:
+    made = generate_people(300, None, 11)
+    plain, given = learn(AGREED), learn(AGREED, made_up=made)
+    assert given.agreement.learnt_from == "nobody"
+    assert given.matches == made.truth.num_rows != plain.matches
+    assert given == learn(AGREED, made_up=made)
+
+
 def test_a_model_of_splink_is_as_good_as_its_independence(tmp_path: Path) -> None:
     """Its weights add up what a household shares, so here it compares what people do not."""
     names = {"given", "surname", "birth"}
@@ -82,6 +102,8 @@ def test_what_is_learnt_is_an_agreement_that_says_whose_data_it_was(tmp_path: Pa
         ("B", True, "B linked"),
         ("north-register", True, "A linked"),
         ("public", False, "public"),
+        ("both", False, "A and B"),
+        ("A and B", True, "A and B linked"),
     ):
         found = learn(AGREED, table, learnt_from=whose, linked_table=linked)
         assert found.agreement.learnt_from == recorded
@@ -117,6 +139,9 @@ def test_the_threshold_is_for_the_linkage_that_is_named() -> None:
         for asked in ({"records": 200}, {"records": 10**6}, {"precision": 0.999}, {"overlap": 0.01})
     )
     assert small.least < large.least
+    assert large.interval is not None
+    assert small.interval is not None
+    assert large.interval[1] - large.interval[0] > small.interval[1] - small.interval[0]
     assert careful.precision >= 0.999
     assert small.least <= rare.least
     assert learn(AGREED, records=200, overlap=0.5).expected == small
@@ -131,7 +156,7 @@ def test_a_table_like_another_gives_the_same_bytes() -> None:
     assert first.write_into(DRAFT) == second.write_into(DRAFT)
     other = learn(AGREED, generate_people(200, None, 9).a, learnt_from="A")
     assert other.curve != first.curve
-    moved = Learnt(first.agreement, other.levels, other.expected, other.curve, 3.0, ("note",))
+    moved = Learnt(first.agreement, other.levels, other.expected, other.curve, 3.0, 7, 5, ("note",))
     assert moved.write_into(DRAFT) == first.write_into(DRAFT)
 
 
@@ -173,14 +198,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"table": 3}, "`table=` is a table"),
     (
         {"table": "a.csv"},
-        "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register. or B",
+        "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register., B .* or both",
     ),
     ({"table": "a.csv", "learnt_from": "C"}, "Data cannot belong to 'C'"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
     ({"table": "a.csv", "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
-    ({"table": "a.csv", "learnt_from": "A", "other": "b.csv"}, "Labels need two tables"),
+    ({"learnt_from": "A", "other": "b.csv"}, "Labels need two tables"),
+    ({"made_up": 3}, "`made_up=` is two generated tables"),
+    ({"made_up": generate_people(5, None, 0), "table": "a.csv", "learnt_from": "A"}, "leave out one of both"),
+    ({"labels": 3}, "`labels=` is a table"),
     ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels need two tables"),
     ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels need two tables"),
     ({"splink": "m.json", "table": "a.csv", "learnt_from": "A"}, "leave out tables"),

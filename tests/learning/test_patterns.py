@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.learning.patterns import count
+from accord.learning.patterns import FOLDS, count, deal, persons
 from accord.rules import evaluate
 from accord.rules.rule import Level, Levels, Rule, Same, Score
 from tests.rules.worlds import ROW, Row, both, scores, tables
@@ -29,8 +29,9 @@ def test_patterns_give_the_scores_of_all_pairs(
         rule.comparisons,
         table,
         (pairs[0][true], pairs[1][true]),
-        (np.arange(len(left)), np.arange(len(right))),
-    )
+        [(pairs[0][::2], pairs[1][::2]), (pairs[0][1::2], pairs[1][1::2])],
+        (rng.integers(0, FOLDS, len(left)), rng.integers(0, FOLDS, len(right))),
+    ).whole
     sums = found.scores(tuple(each.weights for each in rule.comparisons))
     wanted = evaluate.scores(rule.comparisons, table, *pairs)
     for counts, of in ((found.matches, true), (found.others, ~true)):
@@ -41,16 +42,33 @@ def test_patterns_give_the_scores_of_all_pairs(
     assert len({tuple(row) for row in found.patterns.tolist()}) == len(found.patterns)
 
 
-def test_true_pairs_count_wherever_they_are_and_others_among_some_rows() -> None:
-    table, _, _ = both([ROW] * 4, [ROW] * 4)
+def test_every_pair_is_judged_once_by_what_never_saw_its_people() -> None:
+    table, _, _ = both([ROW] * 40, [ROW] * 40)
     comparisons = (Levels((Level(Same("code"), 1),), 0),)
-    true = np.array([0, 3]), np.array([0, 3])
-    found = count(comparisons, table, true, (np.arange(2), np.arange(3)))
-    assert (found.matches.sum(), found.others.sum()) == (2, 5)
+    true = np.arange(0, 40, 2), np.arange(0, 40, 2)
+    picked = np.array([1, 3]), np.array([3, 1])
+    folds = deal(true, (40, 40), np.random.default_rng(0))
+    assert np.array_equal(folds[0][true[0]], folds[1][true[1]])
+    left, right = np.divmod(np.arange(1600), 40)
+    found = count(comparisons, table, true, [(left, right)], folds, picked)
+    assert (found.whole.matches.sum(), found.whole.others.sum()) == (20, 1600 - 20 - 2)
+    parts = [found.within(fold) for fold in range(FOLDS)]
+    assert sum(part.others.sum() for part in parts) == found.whole.others.sum()
+    for fold, part in enumerate(parts):
+        assert part.matches.sum() == (folds[0][true[0]] == fold).sum()
+        outside = (folds[0][left] != fold) & (folds[1][right] != fold)
+        learnt = found.without(fold)
+        assert learnt.matches.sum() + learnt.others.sum() == outside.sum(), "with those that were picked"
+
+
+def test_records_that_true_pairs_join_are_one_person() -> None:
+    true = np.array([0, 1, 1, 2, 5]), np.array([0, 0, 1, 1, 3])
+    assert persons(true, (6, 4)).tolist() == [0, 0, 0, 3, 4, 5, 0, 0, 8, 5]
 
 
 def test_a_score_beyond_counting_is_refused() -> None:
     table, _, _ = both([ROW], [ROW])
     comparisons = (Levels((Level(Same("code"), 1),), 0),) * 63
+    one = np.zeros(1, np.int64)
     with pytest.raises(UsageError, match="too many comparisons"):
-        count(comparisons, table, (np.arange(1), np.arange(1)), (np.arange(1), np.arange(1)))
+        count(comparisons, table, (one, one), [], (one, one))
