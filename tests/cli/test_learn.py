@@ -64,8 +64,27 @@ def test_from_labels_as_json(folder: Path) -> None:
     facts = json.loads(done.stdout)
     assert facts["learnt_from"] == "public"
     assert facts["expected"] in facts["curve"]
+    low, high = facts["expected"]["interval"]
+    assert low < facts["expected"]["f1"] < high
+    assert 0 < facts["met"] <= facts["matches"] == 100
     assert {"level", "weight", "of_matches", "of_others"} == set(facts["levels"][0][0])
     assert "Write it with --out" in done.stderr
+
+
+def test_labels_say_how_many_meet_and_none_are_needed(folder: Path) -> None:
+    two = ("learn", "draft.toml", "a.csv", "--other", "b.csv", "--learnt-from")
+    done = accord(folder, *two, "public", "--labels", "labels.csv")
+    assert done.returncode == 0, done.stderr
+    assert "Learned from 100 known matches: " in done.stdout
+    assert "with so many matches, 95 % between 0." in done.stdout
+    guessed = accord(folder, *two, "both", "--out", "x.toml")
+    assert guessed.returncode == 0, guessed.stderr
+    assert "Without labels: about " in guessed.stdout
+    assert "95 %" not in guessed.stdout
+    assert "learn again with --linked-table" in guessed.stderr
+    shown = accord(folder, "check", "x.toml").stdout
+    for party in ("north-register", "south-register"):
+        assert f"another table of {party}, from which its weights" in shown
 
 
 def test_from_a_model_of_splink(folder: Path) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from math import log
-
 import numpy as np
 import pytest
 
 from accord.errors import UsageError
 from accord.learning.threshold import ExpectedQuality, choose, curve, spread_of, spread_of_levels
 
-BIT = 1 / log(2)
-"""A point is a bit."""
-
 
 def test_counted_pairs_are_expected_as_they_were_counted() -> None:
     scores = np.array([0, 5, 9])
-    spread = spread_of(scores, np.array([10.0, 30, 60]), np.array([9_000.0, 900, 100]), (100, 10_000), BIT)
+    spread = spread_of(scores, np.array([10.0, 30, 60]), np.array([9_000.0, 900, 100]), (100, 10_000))
     points = {point.least: point for point in curve(spread, 100, np.random.default_rng(0))}
     assert min(points) == 1, "the lowest accepts every pair"
     assert points[5].recall == pytest.approx(0.9)
@@ -25,15 +20,15 @@ def test_counted_pairs_are_expected_as_they_were_counted() -> None:
     assert points[9].precision == pytest.approx(0.6 / (0.6 + 100 * 0.01))
 
 
-def test_beyond_what_was_counted_each_bit_halves_the_strangers() -> None:
-    sums = np.arange(0, 30)
-    strangers = np.where(sums < 4, 1000.0, 0)
-    matches = np.where(sums >= 3, 100.0, 0)
-    spread = spread_of(sums, matches, strangers, (2700, 4000), BIT)
-    assert np.array_equal(spread.reached(4000 / 2700), spread.others), "as many as were looked at"
-    assert not spread.others[4:].any()
+def test_beyond_what_was_counted_strangers_fall_off_as_the_last_do() -> None:
+    sums = np.arange(0, 40)
+    strangers = np.floor(10_000 * 0.5**sums)
+    spread = spread_of(sums, np.full(40, 100.0), strangers, (4000, strangers.sum()))
+    assert np.array_equal(spread.reached(strangers.sum() / 4000), spread.others), "as many as were looked at"
+    assert not spread.others[20:].any()
     tail = spread.reached(100)
-    assert tail[11:20] / tail[10:19] == pytest.approx(0.5, abs=0.001)
+    assert np.array_equal(tail[:10], spread.others[:10])
+    assert tail[15:30] / tail[14:29] == pytest.approx(0.4, abs=0.15)
     assert (np.diff(tail) <= 0).all()
 
 
@@ -73,7 +68,7 @@ def test_more_strangers_want_a_higher_threshold() -> None:
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.normal(20, 5, 1000), rng.normal(-10, 5, 100_000)]).round().astype(np.int64)
     matches = np.repeat([1, 0], [1000, 100_000])
-    spread = spread_of(scores, matches * 1.0, 1.0 - matches, (1000, 100_000), BIT)
+    spread = spread_of(scores, matches * 1.0, 1.0 - matches, (1000, 100_000))
     curves = [curve(spread, strangers, rng) for strangers in (10, 10**4, 10**7)]
     chosen = [choose(points, points).least for points in curves]
     assert chosen[0] < chosen[1] < chosen[2]
@@ -87,7 +82,7 @@ def test_an_interval_holds_what_pairs_come_from() -> None:
     for _ in range(200):
         found, wrong = rng.binomial(60, 0.9), rng.poisson(0.02 * 60)
         counts = np.array([60.0 - found, found]), np.array([60_000.0 - wrong, wrong])
-        spread = spread_of(np.array([0, 5]), *counts, (60, 60_000), BIT)
+        spread = spread_of(np.array([0, 5]), *counts, (60, 60_000))
         interval = curve(spread, 1_000, rng)[-1].interval
         assert interval is not None
         held += interval[0] <= truth <= interval[1]

@@ -223,7 +223,7 @@ def from_unlabelled(
     points = prior.points(evidence)
     weights = whole(comparisons, fit(comparisons, evidence, prior.start(evidence)), points)
     totals = matches, len(rows[0]) * len(rows[1]) - matches
-    spread = replace(_spread([(evidence.scores(weights), evidence)], totals, points), counted=None)
+    spread = replace(_spread([(evidence.scores(weights), evidence)], totals), counted=None)
     notes = (
         f"Without labels: about {matches:,.0f} of the pairs that meet seem to be matches, and all figures "
         "rest on that guess. It assumes that a record has at most one partner in the other table.",
@@ -310,22 +310,20 @@ def _fit(
     expected = [(counts.scores(of), counts) for of, counts in aside]
     choosing = [*expected, (all_.scores(weights), all_)]
     twice = 2 * totals[0], 2 * totals[1]
-    spreads = _spread(choosing, twice, points), _spread(expected, totals, points)
+    spreads = _spread(choosing, twice), _spread(expected, totals)
     strangers = totals[1] / totals[0]
     shares, met = _shares(comparisons, all_), round(all_.matches.sum())
     return LearntWeights(comparisons, weights, shares, *spreads, strangers, round(totals[0]), met)
 
 
-def _spread(
-    parts: Sequence[tuple[Indices, PatternCounts]], totals: tuple[float, float], points: float
-) -> ScoreSpread:
+def _spread(parts: Sequence[tuple[Indices, PatternCounts]], totals: tuple[float, float]) -> ScoreSpread:
     """Of pairs under several weights, by their sums."""
     sums = np.concatenate([of for of, _ in parts])
     matches = np.concatenate([counts.matches for _, counts in parts])
     others = np.concatenate([counts.others for _, counts in parts])
     # A pattern that no pair has would only widen the range of sums.
     some = matches + others > 0
-    return spread_of(sums[some], matches[some], others[some], totals, points)
+    return spread_of(sums[some], matches[some], others[some], totals)
 
 
 def _shares(comparisons: Comparisons, evidence: PatternCounts) -> Shares:

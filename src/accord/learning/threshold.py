@@ -6,9 +6,8 @@ So the curve is for tables of a stated size and overlap. Shares are of all match
 that are never compared reach no sum, and a match among them is missed whatever the threshold.
 
 Far up there are too few strangers to count, if the linkage has more of them than were looked at. From where
-fewer than `_SEEN` are left, their number then follows the matches': with each point more, matches are as many
-times more likely to have a sum as a point is worth, up to a constant factor, which is taken from where
-strangers can be counted.
+fewer than `_SEEN` are left, they are then taken to fall off as the last `_LAST` do: exponentially, by the
+mean of what their sums have above the least of them [Hill 1975].
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from accord.learning.patterns import Floats
 
 Sums = NDArray[np.int64]
 _SEEN = 10
+_LAST = 100
 _MORE = 1.1
 """By how much a linkage may have more strangers than were looked at."""
 _DRAWS = 1_000
@@ -76,29 +76,27 @@ class ScoreSpread:
         return self.tail
 
 
-def spread_of(
-    scores: Sums, matches: Floats, others: Floats, totals: tuple[float, float], points: float
-) -> ScoreSpread:
+def spread_of(scores: Sums, matches: Floats, others: Floats, totals: tuple[float, float]) -> ScoreSpread:
     """The spread of pairs that were counted: by their sums, how many are matches and how many are not.
 
-    `totals` are all matches and all others, compared or not; a nat is so many `points`.
+    `totals` are all matches and all others, compared or not.
     """
     sums = np.arange(scores.min(), scores.max() + 1)
     each = [np.bincount(scores - sums[0], counts, len(sums)).astype(float) for counts in (matches, others)]
     reach = [found[::-1].cumsum()[::-1] for found in each]
     shares = [found / max(total, 1) for found, total in zip(reach, totals, strict=True)]
-    seen, tail = int((reach[1] >= _SEEN).sum()), shares[1].copy()
-    if 0 < seen < len(sums):
-        beyond = _beyond(sums, each[0], points)
-        tail[seen:] = tail[seen - 1] * beyond[seen:] / max(beyond[seen - 1], np.finfo(float).tiny)
     counted = Reached(reach[0], max(totals[0], 1), reach[1], max(totals[1], 1))
+    tail = _tail(sums, each[1], reach[1]) / counted.of_others
     return ScoreSpread(sums, shares[0], shares[1], tail, counted)
 
 
-def _beyond(sums: Sums, matches: Floats, points: float) -> Floats:
-    """What of strangers reaches each sum, but for a factor, if matches are e^(s / points) times as likely to
-    have s."""
-    return (matches * np.exp((sums[0] - sums) / points))[::-1].cumsum()[::-1]
+def _tail(sums: Sums, others: Floats, reach: Floats) -> Floats:
+    """How many strangers reach each sum, beyond where they can be counted as it is likely."""
+    seen, first = (max(1, int((reach >= least).sum())) - 1 for least in (_SEEN, _LAST))
+    above = float(others[first:] @ (sums[first:] - sums[first])) / max(reach[first], 1)
+    # Half a point at least: sums are whole, and those of the last few may all be the same.
+    beyond = reach[seen] * np.exp((sums[seen] - sums) / max(above, 0.5))
+    return np.where(np.arange(len(sums)) > seen, beyond, reach)
 
 
 def spread_of_levels(
