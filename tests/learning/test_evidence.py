@@ -178,8 +178,14 @@ def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:
 def test_made_up_people_without_what_a_pass_wants_are_all_compared() -> None:
     fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
     passes = (PassSpec(parts=(KeySpec(kind="key", field="badge", buckets=50),)),)
-    asked = replace(question(), fields=fields, blocking=build_blocking(passes, fields, AGREED.salt))
-    assert from_made_up(asked, None).expected.others.max() == 1
+    blocking = build_blocking(passes, fields, AGREED.salt)
+    asked = replace(question(), fields=fields, blocking=blocking, rest=parse_rule("same(badge)"))
+    found = from_made_up(asked, None)
+    assert found.expected.others.max() == 1
+    assert found.matches == found.met
+    assert found.notes == (
+        "Learned without passes, and without what stands beside the score: nothing has badge.",
+    )
 
 
 def test_labels_of_a_part_teach_as_much_as_they_can(tmp_path: Path) -> None:

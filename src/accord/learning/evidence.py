@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
-from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
 from accord.fields.columns import Records, rows_of
@@ -49,7 +48,7 @@ from accord.ranges import contained
 from accord.rules.blocking.base import Blocking, build_blocking
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.join import candidates
-from accord.rules.rule import Rule, Score, fields_of
+from accord.rules.rule import And, Rule, Score, fields_of
 from accord.rules.thresholds import Fields
 from accord.side import Side
 from accord.table.layout import Layout
@@ -130,9 +129,8 @@ class LearningTask:
         )
         left, right = self.blocking.pairs()
         share = sqrt(min(1.0, _MOST_PAIRS / max(1, int(a[left] @ b[right]))))
-        return _sample(rng, sizes[0], round(share * sizes[0])), _sample(
-            rng, sizes[1], round(share * sizes[1])
-        )
+        rows = [_sample(rng, size, round(share * size)) for size in sizes]
+        return rows[0], rows[1]
 
 
 def strangers_in(records: int, overlap: float = OVERLAP) -> float:
@@ -155,30 +153,28 @@ def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
 def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:
     """Two made-up tables of which it is known who is who; of people, if there are no others."""
     if made is None:
-        _require_people(asked)
         made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
-    if set(agreed_columns(asked.fields)) - set(made.a.column_names):
-        # Only passes want what they lack.
-        read = {
-            name for name, spec in asked.fields.items() if set(spec.columns(name)) <= set(made.a.column_names)
-        }
-        fields = {name: asked.fields[name] for name in asked.fields if name in read}
-        asked = replace(asked, fields=fields, blocking=build_blocking((), fields, asked.salt))
+    asked, notes = _without_lacking(asked, made.a.column_names)
     # Nobody can mend what is wrong with them.
     specs = relax(asked.fields)
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))
     found = _weigh(asked, a, b, labelled.rows_of(made.truth, a, b), Ratios(asked.score.comparisons))
-    return replace(found, strangers=strangers_in(len(a)))
+    return replace(found, strangers=strangers_in(len(a)), notes=notes)
 
 
-def _require_people(asked: LearningTask) -> None:
-    read = fields_of(asked.score)
-    wanted = agreed_columns({name: spec for name, spec in asked.fields.items() if name in read})
-    lacking = [name for name in wanted if name not in OF_PEOPLE]
-    if lacking:
-        has = f"They have {', '.join(OF_PEOPLE)}"
-        problem = f"Without a table made-up people are used, who have no {', '.join(lacking)}. {has}."
+def _without_lacking(asked: LearningTask, columns: Sequence[str]) -> tuple[LearningTask, tuple[str, ...]]:
+    """The task on these columns alone: without passes, if need be, but not without a part of the score."""
+    lacking = [name for name in agreed_columns(asked.fields) if name not in columns]
+    if not lacking:
+        return asked, ()
+    fields = {name: spec for name, spec in asked.fields.items() if set(spec.columns(name)) <= set(columns)}
+    told = ", ".join(lacking)
+    if not set(fields_of(asked.score)) <= set(fields):
+        has = f"They have {', '.join(name for name in columns if name != 'id')}"
+        problem = f"Without a table made-up people are used, who have no {told}. {has}."
         raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
+    left = replace(asked, rest=And(()), blocking=build_blocking((), fields, asked.salt), fields=fields)
+    return left, (f"Learned without passes, and without what stands beside the score: nothing has {told}.",)
 
 
 def from_labels(
