@@ -41,6 +41,7 @@ _USUAL = 4.5
 _ROUNDS = 200
 _LONGEST_STEP = 2.0
 _NEAR = 1e-4
+_BENDS_NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Drafted:
         largest = float(np.abs(self._drafted).max()) or 1.0
         weights = tuple(each.weights for each in self.comparisons)
         sums = evidence.scores(weights)[:, None] / largest
-        (worth,) = _regress(sums, evidence, np.array([_USUAL]), np.zeros(len(sums)))
+        worth = _regress(sums, evidence, np.array([_USUAL]), np.zeros(len(sums)))[0]
         return float(max(worth, 1.0)) / largest
 
 
@@ -114,6 +115,7 @@ def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floa
     """
     marks, groups = _marks(comparisons, evidence), _groups(comparisons, start)
     found = start.centre.copy()
+    learnt = None
     while True:
         free = [group for group in groups if group.fixed is None]
         fixed = [column for group in groups if group.fixed is not None for column in group.columns]
@@ -121,9 +123,12 @@ def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floa
             found[group.columns] = start.centre[group.columns].mean() if group.fixed is None else group.fixed
         centre = np.array([found[group.columns[0]] for group in free])
         joined = marks @ _joining(free, len(found))
-        learnt = _regress(joined, evidence, centre, marks[:, fixed] @ found[fixed])
-        for group, nats in zip(free, learnt, strict=True):
+        # What was found before a level was joined to the next is near what is found after.
+        near = None if learnt is None else np.append([before[g.columns].mean() for g in free], learnt[-1])
+        learnt = _regress(joined, evidence, centre, marks[:, fixed] @ found[fixed], near)
+        for group, nats in zip(free, learnt[:-1], strict=True):
             found[group.columns] = nats
+        before = found.copy()
         rises = [this.rise(after, found) for this, after in pairwise(groups)]
         if max(rises, default=0.0) <= _NEAR:
             return np.where(start.kept, found, _bound(comparisons, found))
@@ -239,21 +244,27 @@ def _marks(comparisons: Comparisons, evidence: PatternCounts) -> Floats:
     return marks
 
 
-def _regress(marks: Floats, evidence: PatternCounts, centre: Floats, known: Floats) -> Floats:
-    """The coefficients, in nats, beside what is known of each row, by Newton's method with bounded steps."""
+def _regress(
+    marks: Floats, evidence: PatternCounts, centre: Floats, known: Floats, near: Floats | None = None
+) -> Floats:
+    """The coefficients, in nats, beside what is known of each row, and behind them the constant; by Newton's
+    method with bounded steps, from the centre or what is `near`."""
     some = evidence.matches + evidence.others > 0
     marks, known = np.column_stack([marks[some], np.ones(some.sum())]), known[some]
     matches, all_ = evidence.matches[some], (evidence.matches + evidence.others)[some]
     centre = np.append(centre, log(max(matches.sum(), 1) / max(all_.sum(), 1)))
     # The constant is free, all but a trifle that keeps the system solvable.
     penalty = np.append(np.full(marks.shape[1] - 1, _PENALTY), 1e-6)
-    found = centre.copy()
+    found = centre.copy() if near is None else near
     for _ in range(_ROUNDS):
         likely = 1 / (1 + np.exp(-np.clip(marks @ found + known, -40, 40)))
         slope = marks.T @ (matches - all_ * likely) - penalty * (found - centre)
-        bend = (marks * (all_ * likely * (1 - likely))[:, None]).T @ marks + np.diag(penalty)
+        bends = all_ * likely * (1 - likely)
+        # Most patterns are of strangers beyond doubt, who bend nothing: they are many, and left out here.
+        some = bends > _BENDS_NOTHING
+        bend = (marks[some] * bends[some, None]).T @ marks[some] + np.diag(penalty)
         step = np.linalg.solve(bend, slope).clip(-_LONGEST_STEP, _LONGEST_STEP)
         found += step
         if np.abs(step).max() < _NEAR:
             break
-    return found[:-1]
+    return found
