@@ -115,7 +115,7 @@ def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floa
     """
     marks, groups = _marks(comparisons, evidence), _groups(comparisons, start)
     found = start.centre.copy()
-    learnt = None
+    last, learnt = found, None
     while True:
         free = [group for group in groups if group.fixed is None]
         fixed = [column for group in groups if group.fixed is not None for column in group.columns]
@@ -124,11 +124,11 @@ def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floa
         centre = np.array([found[group.columns[0]] for group in free])
         joined = marks @ _joining(free, len(found))
         # What was found before a level was joined to the next is near what is found after.
-        near = None if learnt is None else np.append([before[g.columns].mean() for g in free], learnt[-1])
+        near = None if learnt is None else np.append([last[g.columns].mean() for g in free], learnt[-1])
         learnt = _regress(joined, evidence, centre, marks[:, fixed] @ found[fixed], near)
         for group, nats in zip(free, learnt[:-1], strict=True):
             found[group.columns] = nats
-        before = found.copy()
+        last = found.copy()
         rises = [this.rise(after, found) for this, after in pairwise(groups)]
         if max(rises, default=0.0) <= _NEAR:
             return np.where(start.kept, found, _bound(comparisons, found))
