@@ -79,15 +79,13 @@ def judge(found: int, right: int, true: int) -> Judged:
     )
 
 
-def judge_scores(
-    truth: Truth, half: Half, left: Ints, right: Ints, scores: Floats, least: float | None = None
-) -> Judged:
+def judge_scores(truth: Truth, half: Half, left: Ints, right: Ints, scores: Floats) -> Judged:
     """Scored pairs, at the threshold that is best on the half, judged on the other; those that have no score
     are not found."""
     true = truth.contains(left, right)
     learns = half.holds(left, right)
-    if least is None:
-        least = best_threshold(scores[learns], true[learns], truth.count(half) - int(true[learns].sum()))
+    missed = truth.count(half) - int(true[learns].sum())
+    least = best_threshold(scores[learns], true[learns], missed)
     found = half.other.holds(left, right) & (scores >= least)
     return judge(int(found.sum()), int((found & true).sum()), truth.count(half.other))
 

@@ -1,7 +1,8 @@
 """How well pairs are found: Accord's private run beside Splink, recordlinkage and anonlink in the clear.
 
 Every system sees the same cells (quality_data.py). What it may learn with labels, it learns from one half of
-the people, and is judged on the other; ten times, by a seed (halves.py). Of Accord that is the weights and
+the people, and is judged on the other; ten times, by a seed (halves.py). What learns from no label is judged
+on all records. Of Accord that is the weights and
 the threshold of a score, as `accord learn` finds them, of recordlinkage the weights and the threshold of a
 regression, of Splink and anonlink the threshold; Splink estimates its weights without labels, on all records.
 
@@ -36,11 +37,13 @@ from accord.rules.rule import Rule
 from accord.table.layout import Layout
 from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
-from reproduction.quality_drafted import draft
+from reproduction.quality_drafted import Drafted, draft
 from reproduction.quality_private import link_privately
-from reproduction.quality_rows import DRAFTED, HALF, LEARNED, SYSTEMS, Line, Rows, Turn
+from reproduction.quality_rows import DRAFTED, FEWER, HALF, LEARNED, SYSTEMS, Line, Rows, Turn
 
 TURNS = 10
+LEARNING = 3
+"""Of these, from how many a draft's weights are learnt: that takes a minute each."""
 FILTER_BYTES = 128
 QUICK = ("rldata500", "febrl1")
 
@@ -77,7 +80,8 @@ def study(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for dataset in prepare(folder, data):
-            due = [one for one in SYSTEMS if not (lines.of(dataset.name, one) and seeded(dataset.name, one))]
+            systems = SYSTEMS if dataset.all_peers else FEWER
+            due = [one for one in systems if not (lines.of(dataset.name, one) and seeded(dataset.name, one))]
             if not due or (quick and dataset.name not in QUICK):
                 continue
             case = read_case(dataset, folder / dataset.name, seed)
@@ -125,20 +129,24 @@ def _measure_ours(case: Case) -> Measured:
 def _measure_draft(case: Case, learns: bool) -> Measured:
     """A newcomer's draft: as it is, linked for real; or with what each half teaches."""
     made, truth = draft(case.folder, case.truth.sizes), case.truth
-    rules = [made.learn(truth, half) if learns else made.agreement.rule for half in case.halves]
-    turns = []
-    for half, rule in zip(case.halves, rules, strict=True):
-        left, right = made.pairs(rule)
-        found = half.other.holds(left, right)
-        true = truth.contains(left[found], right[found])
-        turns.append(judge(int(found.sum()), int(true.sum()), truth.count(half.other)))
     if learns:
-        return Measured(turns, 0.0, 0)
+        return Measured([*_learned(made, case)], 0.0, 0)
+    left, right = made.pairs(made.agreement.rule)
+    judged = judge(len(left), int(truth.contains(left, right).sum()), len(truth.left))
     with tempfile.TemporaryDirectory() as name:
         ran = link_privately(*made.files, made.agreement, Path(name))
-    if ran.pairs != made.ids(made.pairs(rules[0])):
+    if ran.pairs != made.ids((left, right)):
         raise RuntimeError(f"{case.dataset.name}: the draft found other pairs privately than in the clear")
-    return Measured(turns, ran.seconds, ran.bytes)
+    return Measured([judged], ran.seconds, ran.bytes)
+
+
+def _learned(made: Drafted, case: Case) -> Iterator[Judged]:
+    truth = case.truth
+    for half in case.halves[:LEARNING]:
+        left, right = made.pairs(made.learn(truth, half))
+        found = half.other.holds(left, right)
+        true = truth.contains(left[found], right[found])
+        yield judge(int(found.sum()), int(true.sum()), truth.count(half.other))
 
 
 def in_the_clear(tables: Tables, agreed: Agreement) -> frozenset[tuple[str, str]]:
@@ -192,12 +200,16 @@ def _measure_peer(case: Case, system: str) -> Measured:
     (case.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     said = run_peer("with_splink" if system == HALF else f"with_{system}", case.folder / "job.json")
     left, right, scores = read_scores(case.folder / "pairs.csv", case.tables)
-    turns = [
-        judge_scores(
-            case.truth, half, left, right, scores[turn % len(scores)], 0.0 if system == HALF else None
-        )
-        for turn, half in enumerate(case.halves)
-    ]
+    if system == HALF:
+        # Nothing is decided by labels: judged on all records, as a draft is.
+        found = scores[0] >= 0
+        right_ones = int(case.truth.contains(left[found], right[found]).sum())
+        turns = [judge(int(found.sum()), right_ones, len(case.truth.left))]
+    else:
+        turns = [
+            judge_scores(case.truth, half, left, right, scores[turn % len(scores)])
+            for turn, half in enumerate(case.halves)
+        ]
     seconds = float(json.loads(said.splitlines()[-1])["seconds"])
     # In the clear one table goes to the other side; the filters of both go to whoever compares them.
     sent = sum(records) * FILTER_BYTES if system == "anonlink" else (case.folder / "b.csv").stat().st_size

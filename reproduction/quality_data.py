@@ -61,6 +61,8 @@ class Dataset:
     """Columns that agree for most matches and hardly else: Splink guesses by them how many match."""
     seen: bool = False
     """Whether drafts were built with the set at hand; the others were opened when they were done."""
+    all_peers: bool = True
+    """Whether recordlinkage and anonlink are measured, too."""
     persons: bool = True
     all_pairs: bool = False
     """Whether the private run compares everything, which costs less where tables are small."""
@@ -108,9 +110,10 @@ DATASETS = (
             (("brand",), ("model",)), "products", (("brand", "model"),), persons=False, all_pairs=True),
     Dataset("movies",
             {"title": "text", "name": "text", "year": "code", "episode": "category", "season": "category"},
-            (("title",), ("name",)), "movies", (("title", "year"), ("name",)), seen=True, persons=False),
+            (("title",), ("name",)), "movies", (("title", "year"), ("name",)), seen=True, persons=False,
+            all_peers=False),
     Dataset("films", {"title": "text", "star": "text", "writer": "text"},
-            (("title",), ("star",)), "films", (("title", "star"),), persons=False),
+            (("title",), ("star",)), "films", (("title", "star"),), persons=False, all_peers=False),
 )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ HALF = "splink-half"
 """Splink without labels: what it takes for a match with a probability of a half and more."""
 RIVALS = ("splink", "recordlinkage", "anonlink")
 SYSTEMS = (DRAFTED, LEARNED, OURS, HALF, *RIVALS)
+FEWER = (DRAFTED, LEARNED, OURS, HALF, "splink")
+"""Those that every set is measured with."""
 CLOSE = 0.005
 """How far below the best peer an F1 may be; or two standard errors, if these are more."""
 

@@ -22,6 +22,8 @@ def quote(values: Iterable[str]) -> str:
 _NAME = 'clean = ["accents", "titles", "suffixes", "letters only"]'
 _WORDS = 'clean = ["accents", "punctuation"]'
 _TITLE = 'clean = ["brackets", "accents", "punctuation"]'
+_ARTICLES = ["the", "a", "an", "der", "die", "das", "le", "la", "les", "un", "une", "el", "los", "las", "il"]
+_BARE_TITLE = f'clean = ["brackets", "accents", "punctuation", {{ drop = {quote(_ARTICLES)} }}]'
 _CODE = 'clean = ["accents"]'
 _STREETS = [
     "street",
@@ -85,8 +87,8 @@ def draft_fields(used: Iterable[Confirmed], answers: Answers, keys: Iterable[str
 
 _MADE = {
     "sound": ('clean = ["accents", "titles", "suffixes"]', 'derive = "soundex"', _HASH),
-    "start": (_TITLE, "derive = { prefix = 4 }", _HASH),
-    "end": (_TITLE, "derive = { suffix = 4 }", _HASH),
+    "start": (_BARE_TITLE, "derive = { prefix = 6 }", _HASH),
+    "end": (_BARE_TITLE, "derive = { suffix = 6 }", _HASH),
     "code": (_CODE, 'derive = "code"', _HASH),
 }
 """Of which bins are made: how a name sounds, how a text begins and ends, the number of a model in it."""

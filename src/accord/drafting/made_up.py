@@ -35,6 +35,7 @@ _SOLD = (ColumnKind.PRICE, ColumnKind.IDENTIFIER)
 _CALLED = (ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME)
 _SPARSE, _KNOWN = 0.2, 0.3
 """Of how many little is known, and what is known of these."""
+_TURNED, _ANOTHER = 0.5, 0.4
 _SECOND_NAMES = 997
 _INITIALS = 0.4
 _DEGREES = 0.0003
@@ -112,7 +113,7 @@ class _Table:
         if one.kind in _DRAWN:
             return _DRAWN[one.kind](*given)
         if word in _BY_PEOPLE:
-            return _whole_names(self)
+            return _names_of_some(self)
         if word in _SORTING:
             return things.draw_category(*given)
         return things.name_things(*given, products) if one.name == title else things.describe_things(*given)
@@ -120,7 +121,22 @@ class _Table:
 
 def _whole_names(table: _Table) -> pa.Array:
     names = table.people["given"], table.people["surname"]
-    return pc.binary_join_element_wise(*names, " ", null_handling="skip")
+    return pc.binary_join_element_wise(*names, " ", null_handling="skip").combine_chunks()
+
+
+def _names_of_some(table: _Table) -> pa.Array:
+    """Of those who made a thing: the other table may have the surname first, or name another of them."""
+    plain = _whole_names(table)
+    if not table.other:
+        return plain
+    surname_first = pc.binary_join_element_wise(
+        table.people["surname"], table.people["given"], ", ", null_handling="skip"
+    ).combine_chunks()
+    named = pc.if_else(pa.array(table.rng.random(len(plain)) < _TURNED), surname_first, plain)
+    rows = np.arange(len(named))
+    other = table.rng.random(len(named)) < _ANOTHER
+    rows[other] = table.rng.integers(0, len(named), int(other.sum()))
+    return named.take(pa.array(rows))
 
 
 def _second_names(table: _Table) -> pa.Array:

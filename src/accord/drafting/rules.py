@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import APART, Answers
 from accord.drafting.fields import draft_fields
 from accord.drafting.kinds import ColumnKind, Confirmed
 from accord.drafting.made_up import Range, make_up
+from accord.errors import UsageError
 from accord.exact import text
 from accord.learning.drafts import rule_lines
 from accord.learning.learn import learn
 
 _SEED = 21
+_OVERLAP, _PRECISION = 0.2, 0.95
+"""Nobody knows how many records both have, nor how common names are where they live: the threshold is one for
+few, and with few mistakes."""
 _FEWEST = 2_000
 """A threshold for fewer records would be low, and of such tables little is known."""
 _NAME = ("dice >= 1", "dice >= 0.75", "dice >= 0.5")
@@ -81,7 +85,14 @@ def draft_rule(answers: Answers) -> Drafted:
 @cache
 def _learn(draft: str, fields: tuple[Confirmed, ...], map_: tuple[Range, Range], records: int) -> Drafted:
     agreed = parse_agreement(draft, "the draft")
-    found = learn(agreed, made_up=make_up(fields, map_), records=records, seed=_SEED)
+    weigh = partial(
+        learn, agreed, made_up=make_up(fields, map_), records=records, overlap=_OVERLAP, seed=_SEED
+    )
+    try:
+        found = weigh(precision=_PRECISION)
+    except UsageError:
+        # These fields tell too little.
+        found = weigh()
     return Drafted(rule_lines(found.rule), found.expected.precision, found.expected.recall)
 
 
