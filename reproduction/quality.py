@@ -1,10 +1,11 @@
 """How well pairs are found: Accord's private run beside Splink, recordlinkage and anonlink in the clear.
 
 Every system sees the same cells (quality_data.py). What it may learn with labels, it learns from one half of
-the people, and is judged on the other; ten times, by a seed (halves.py). What learns from no label is judged
-on all records. Of Accord that is the weights and
+the people, and is judged on the other; ten times, by a seed (halves.py). Of Accord that is the weights and
 the threshold of a score, as `accord learn` finds them, of recordlinkage the weights and the threshold of a
 regression, of Splink and anonlink the threshold; Splink estimates its weights without labels, on all records.
+What takes no label, a newcomer's draft (quality_drafted.py) and Splink at a probability of a half, is judged
+on all records.
 
 Accord is judged on the pairs that meet in the passes of its agreement, by its rule in the clear: what the
 protocol finds. The draft for the set's tables (quality_drafted.py) also links them for real, between two
