@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 
 from accord import Agreement, read_agreement
 from accord.fields.columns import Records
@@ -57,6 +58,16 @@ class Drafted:
         agreed, (a, b) = self.agreement, self.records
         columns = Columns(agreed.fields, a.columns, b.columns)
         return meeting_pairs(rule, columns, (len(a), len(b)), agreed.plan)
+
+    def cut(self, rows: int, folder: Path) -> Drafted:
+        """The same of so many rows of each table, in files of its own."""
+        files, layouts = [], []
+        for side, table, layout in zip("ab", self.tables, self.layouts, strict=True):
+            files.append(folder / f"{side}.csv")
+            layouts.append(replace(layout, encoding="utf-8", delimiter=",", quote='"'))
+            pyarrow.csv.write_csv(table.slice(0, rows), files[-1])
+            (folder / f"{side}.csv.layout.toml").write_text(layouts[-1].to_toml(), encoding="utf-8")
+        return Drafted(self.agreement, (files[0], files[1]), (layouts[0], layouts[1]))
 
     def ids(self, pairs: tuple[Ints, Ints]) -> frozenset[tuple[str, str]]:
         named = (
