@@ -109,7 +109,7 @@ def test_whole_names_of_people_are_found_by_passes() -> None:
         pairs = zip(table["given"].to_pylist(), table["surname"].to_pylist(), strict=True)
         whole[side] = table.append_column("name", pa.array([" ".join(filter(None, pair)) for pair in pairs]))
     agreed = adjust(draft("name birth postcode phone", (20_000, 20_000)).agreement, epsilon="20")
-    assert len(agreed.passes) == 3
+    assert len(agreed.passes) >= 2
     found = accord.simulate(whole["a"], whole["b"], agreed, seed=1)
     names = pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")])
     scores = score(found.found.ids(), made.truth.select(["id_a", "id_b"]).cast(names))

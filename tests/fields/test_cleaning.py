@@ -46,6 +46,9 @@ _EPOCH = date(1970, 1, 1)
         ("suffixes", "John Smith Jr., III", "john smith"),
         ("suffixes", "Jane Doe, Ph.D.", "jane doe,"),
         ("suffixes", "Ivy Srini", "ivy srini"),
+        ("brackets", "Solaris (1972/I) [dir. cut]", "solaris"),
+        ("brackets", "a (b (c) d", "a (b d"),
+        ("brackets", "(all)", None),
     ],
 )  # fmt: skip
 def test_steps(step: str, before: str, after: str | None) -> None:
@@ -96,6 +99,10 @@ def derived(text: str | None, how: str | Prefix | Suffix) -> str | None:
         ("李", "initial", "李"),
         ("--", "initial", None),
         (None, "initial", None),
+        ("Sony Turntable - PS-LX350H 10ft", "code", "pslx350h"),
+        ("AB1234 XY9876", "code", "ab1234"),
+        ("12 ft cable", "code", None),
+        (None, "code", None),
         (None, "soundex", None),
     ],
 )

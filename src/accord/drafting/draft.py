@@ -39,7 +39,7 @@ _GUESSED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types of a table's columns and from
 # its owner's answers. Types were taken as guessed (`accord init --yes`), with names for some of them out of
 # Accord's public vocabulary: a guess reads names of columns and cells, so a single row can decide a type.
-# Nothing else from the table is in it: no cell, no count and no name of a column that is not in the vocabulary.
+# Nothing else from the table is in it: no cell, no count and no other name of a column.
 # Only a draft for which each column was named with `accord init --type` follows from no cell.
 """
 _HEAD = """\
