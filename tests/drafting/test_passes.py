@@ -29,7 +29,7 @@ def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
 def test_of_one_pass_the_draft_says_what_a_second_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "_MOST_PASSES", 1)
     monkeypatch.setattr(passes, "_ENOUGH", 1.1)
-    found = make_draft(answers("given surname birth phone", 60_000), SALT)
+    found = make_draft(answers("phone email street", 20_000), SALT)
     assert len(found.agreement.passes) == 1
     assert 0 < found.met < 1
     assert found.more is not None
@@ -37,9 +37,8 @@ def test_of_one_pass_the_draft_says_what_a_second_would_find(monkeypatch: pytest
     assert found.more.times > 1
 
 
+@pytest.mark.slow
 def test_large_tables_have_keys_that_few_share() -> None:
-    """A year of birth is a key for thousands of people, and none for a million."""
-    few, many = (make_draft(answers("given surname birth", size), SALT).agreement for size in (9_000, 10**6))
-    assert min(len(one.parts[0].names) for one in few.passes) == 1
-    alone = {one.parts[0].names for one in many.passes if len(one.parts[0].names) == 1}
-    assert ("birth_year",) not in alone
+    """A year of birth is no key for a million people."""
+    many = make_draft(answers("surname birth", 10**6), SALT).agreement
+    assert ("birth_year",) not in [one.parts[0].names for one in many.passes]
