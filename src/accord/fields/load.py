@@ -258,7 +258,8 @@ def _encode_batch(
         encoded = encode_made(name, spec, made, meaning.salt)
         if isinstance(spec, FrequencyField):
             tally.count_listed(name, cells.listed(name, spec))
-        if isinstance(spec, CategoryField):
+        # A bin for all others is there on purpose.
+        if isinstance(spec, CategoryField) and spec.other != "bin":
             tally.count_unlisted(name, spec, made.values)
         columns[name] = encoded.column
         if name in disclose and is_made(name, fields):
