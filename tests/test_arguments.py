@@ -350,7 +350,7 @@ def test_every_argument_that_a_message_names_is_one() -> None:
     }
     known = {argument for function in WRONG for argument in inspect.signature(function).parameters}
     # Options of the command line alone, beside what Python can be given.
-    assert named <= known | {"format", "pairs", "truth"}
+    assert named <= known | {"format", "pairs", "truth", "column", "count_column", "least"}
     assert {"force", "snapshot", "listen", "columns"} <= named
 
 

@@ -42,7 +42,7 @@ def test_from_nobody_it_prints_and_writes(folder: Path) -> None:
 def test_a_table_says_whose_it_is_and_check_says_what_it_tells(folder: Path) -> None:
     refused = accord(folder, "learn", "draft.toml", "a.csv")
     assert refused.returncode == 2
-    assert "Say whose data it is, with --learnt-from: nobody, public, A (north-register)" in refused.stderr
+    assert "Say whose data it is, with --learnt-from: public, A (north-register)" in refused.stderr
     learnt = accord(folder, "learn", "draft.toml", "a.csv", "--learnt-from", "A", "--out", "x.toml")
     assert learnt.returncode == 0, learnt.stderr
     assert "learn again with --linked-table" in learnt.stderr

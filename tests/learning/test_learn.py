@@ -79,7 +79,7 @@ def test_other_made_up_tables_may_be_given() -> None:
     plain, given = learn(AGREED), learn(AGREED, made_up=made)
     assert given.agreement.learnt_from == "nobody"
     assert given.matches == made.truth.num_rows != plain.matches
-    assert given == learn(AGREED, made_up=made)
+    assert given == learn(AGREED, made_up=made, learnt_from="nobody")
 
 
 def test_a_model_of_splink_is_as_good_as_its_independence(tmp_path: Path) -> None:
@@ -198,9 +198,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"table": 3}, "`table=` is a table"),
     (
         {"table": "a.csv"},
-        "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register., B .* or both",
+        "Say whose data it is, with `learnt_from=`: public, A .north-register., B .* or both",
     ),
     ({"table": "a.csv", "learnt_from": "C"}, "Data cannot belong to 'C'"),
+    (
+        {"table": "a.csv", "learnt_from": "nobody"},
+        "Data cannot belong to 'nobody'; say .*: public, A .*or both",
+    ),
+    ({"splink": "m.json", "learnt_from": "nobody"}, "Data cannot belong to 'nobody'"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),

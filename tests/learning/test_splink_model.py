@@ -26,7 +26,7 @@ def test_weights_are_those_of_splink_as_whole_bits(tmp_path: Path) -> None:
     assert texts[0].startswith("missing(given) -> 0, dice(given) >= 1 -> 9, dice(given) >= 0.")
     assert texts[0].endswith("otherwise -> -4")
     assert texts[2] == "missing(birth) -> 0, same(birth) -> 14, otherwise -> -4"
-    assert found.weights[2] == (0, 12, -4)
+    assert found.weights[2] == (0, 14, -4)
     assert found.shares[2][0] == pytest.approx((0, 0.92, 0.08))
     assert found.shares[2][1] == pytest.approx((0, 0.00005, 0.99995))
     assert found.prior == 0.00025

@@ -112,7 +112,7 @@ def of_draft(m: list[float], u: list[float], matches: int, others: int) -> Patte
 
 @pytest.mark.parametrize("matches", [25, 100, 1_000])
 def test_a_level_that_few_matches_have_weighs_what_it_does_in_the_draft(matches: int) -> None:
-    """Times the same whole number for all: the promise that a weight tells of no few people."""
+    """Times the same whole number for all, which follows from all pairs."""
     evidence = of_draft([0.8, 0.14, 0.04, 0.02], [0.02, 0.03, 0.15, 0.8], matches, 20_000)
     kept = rare_levels(DRAFT, evidence)
     found = [weight for each in drafted(evidence) for weight in each]

@@ -35,7 +35,7 @@ def learn(
     ] = None,
     learnt_from: Annotated[
         str | None,
-        typer.Option(help="Whose data it is, for the agreement: nobody, public, A, B, a party or both."),
+        typer.Option(help="Whose data it is, for the agreement: public, A, B, a party's name or both."),
     ] = None,
     linked_table: Annotated[
         bool,

@@ -17,7 +17,7 @@ from accord.drafting.kinds import LOCAL, PARTS, ColumnKind, Confirmed, read_kind
 from accord.errors import UsageError
 from accord.wording import did_you_mean
 
-_NO_DAY = "it needs the day that ages are of: say --as-of 2024-06-30, or the day it is"
+_NO_DAY = "it needs the day that ages are of: say `accord init --as-of 2024-06-30`, or the day it is"
 _BORN = "the date of birth says it already"
 _NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
 _NO_STREET = "there is no street that it is the number of"

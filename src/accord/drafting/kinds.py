@@ -60,7 +60,7 @@ MEANINGS = {
     ColumnKind.BIRTH_YEAR: "year of birth",
     ColumnKind.BIRTH_MONTH: "month of birth, in a column of its own",
     ColumnKind.BIRTH_DAY: "day of birth, in a column of its own",
-    ColumnKind.AGE: "age in years; --as-of says on which day",
+    ColumnKind.AGE: "age in years; `accord init --as-of` says on which day",
     ColumnKind.SEX: "sex",
     ColumnKind.STREET: "street, with or without its number",
     ColumnKind.HOUSE: "number of the house, in a column of its own",

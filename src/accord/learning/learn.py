@@ -111,13 +111,14 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     The draft's rule has a score; or `compare` names fields to be compared in the usual ways. Without anything
     else, made-up people are used, or what is `made_up`. From a `table` it learns by made-up `errors`, that
     many times as many as usual; or, if there is an `other` one, from the pairs of both: with `labels`, a
-    table of all pairs id_a, id_b that are matches, or a file whose third column, match, says of each whether
-    it is one; and without them by what most pairs look like. `splink` takes the weights of a trained model,
-    in its JSON. With two tables, weights are drawn to the draft's, and those keep these that few have.
+    table of all pairs id_a, id_b that are matches, or one whose third column, match, says of each whether it
+    is one; and without them by what most pairs look like. `splink` takes the weights of a trained model, in
+    its JSON. With two tables, weights are drawn to the draft's; a level that few matches have keeps its own.
 
-    `learnt_from` says whose data they are, "nobody", "public", "A", "B", a party's name or "both", and
-    `linked_table` that the table is the very one to be linked. The threshold is the best one for tables with
-    that many `records` per side and this `overlap`, or the best with at least this `precision`.
+    `learnt_from` says whose data they are, "public", "A", "B", a party's name or "both" (made-up people are
+    nobody's), and `linked_table` that the table is the very one to be linked. The threshold is the best one
+    for tables with that many `records` per side and this `overlap`, or the best with at least this
+    `precision`.
     """
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
@@ -215,24 +216,28 @@ def _require_numbers(
 def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> Origin:
     """What is recorded of the data."""
     require_text_or_none("learnt_from", whose, "A")
-    origins: dict[str | None, Origin] = {"nobody": "nobody", "public": "public", "A": "A", "B": "B"}
-    origins |= {"both": "A and B", "A and B": "A and B", draft.parties.A: "A", draft.parties.B: "B"}
-    if not given:
-        origins[None] = "nobody"
-    words = f"nobody, public, A ({draft.parties.A}), B ({draft.parties.B}) or both"
-    if whose not in origins:
-        problem = (
-            "Say whose data it is" if whose is None else f"Data cannot belong to '{whose}'; say whose it is"
-        )
-        raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
-    origin = origins[whose]
-    if not given and origin != "nobody":
-        raise UsageError(problem="Without a table made-up people are used, who are nobody's.")
+    if not given and whose in (None, "nobody"):
+        origin: Origin = "nobody"
+    else:
+        origin = _whose(draft, whose)
+        if not given:
+            raise UsageError(problem="Without a table made-up people are used, who are nobody's.")
     if not linked:
         return origin
     if origin not in LINKED:
         raise UsageError(problem="Only a party's table can be linked: leave out `linked_table=True`.")
     return LINKED[origin]
+
+
+def _whose(draft: Agreement, whose: str | None) -> Origin:
+    """Whose data are given: records are never nobody's."""
+    origins: dict[str | None, Origin] = {"public": "public", "A": "A", "B": "B", "both": "A and B"}
+    origins |= {"A and B": "A and B", draft.parties.A: "A", draft.parties.B: "B"}
+    if whose in origins:
+        return origins[whose]
+    problem = "Say whose data it is" if whose is None else f"Data cannot belong to '{whose}'; say whose it is"
+    words = f"public, A ({draft.parties.A}), B ({draft.parties.B}) or both"
+    raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
 
 
 def finish(

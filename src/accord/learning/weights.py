@@ -9,8 +9,10 @@ Sunter's log(m / u) on the same pairs.
 A point is about a bit: one more, and a pair is twice as likely a match. Weights are rounded to whole points
 and bounded on purpose: a rule is shown to the partner, and coarse weights tell little of the records behind
 them; finer ones find no more. A level that asks only whether a value is missing is not learnt. Nor is, beside
-a draft, one that fewer than `FEWEST` matches have, since its weight would tell of these few: it weighs what
-it does in the draft, times the same whole number for all.
+a draft, one that fewer than `FEWEST` matches have, however many others do: it weighs what it does in the
+draft, times the same whole number for all. That is for quality, and no promise to these few: their pairs are
+learnt from like all others, so that the number, the weights of other levels and the threshold follow from
+them as well. To leave them out was tried: with few labels, where most levels are rare, it finds clearly less.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ Mask = NDArray[np.bool_]
 LARGEST = 24
 """Bits of one level, either way."""
 FEWEST = 20
-"""Matches that a level's weight may be learnt from."""
+"""Matches that must have a level for its own weight to be learnt."""
 _BIT = log(2)
 _SMOOTHING = 0.5
 """Pairs that every level is given, so that none has a probability of 0."""
