@@ -37,7 +37,7 @@ _AMOUNT = re.compile(
     rf"(?:{_MONEY})?\s*+[+\-−]?\s*+(?:[.,'’ \xa0]*+\d)++[.,]*(?:[-–—]{{1,2}})?\s*(?:{_MONEY})?"
 )
 _PRICED = re.compile(rf"(?:{_MONEY})\s*\d.*|.*\d[-–—]{{0,2}}\s*(?:{_MONEY})")
-_MEASURE = re.compile(r"[+-]?[\d.,']*\d\s*[a-z%°\"]{0,5}")
+_MEASURE = re.compile(r"[+\-−]?[\d.,']*\d\s*[a-z%°\"]{0,5}")
 _DEGREES = re.compile(r"-?\d{1,3}[.,]\d{2,}")
 _STREET = re.compile(r"\d+\w? .*[a-z]{3}|(?>.*?[a-z]{3}).* \d+\s?\w?")
 _HOUSE = re.compile(r"(?:nr?\.? ?)?\d{1,5}\s?[a-z]{0,3}(?:\s?[-/+]\s?\d{0,5}\s?[a-z]{0,2})?")

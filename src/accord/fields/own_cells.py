@@ -36,7 +36,13 @@ _COMMA = r"^([^,]*?)\s*,\s*(.*)$"
 _LAST = rf"(?i)^(?:(.*?)\s+)?({_PARTICLES}\S+)$"
 _FIRST = rf"(?i)^({_PARTICLES}\S+)(?:\s+(.*))?$"
 _COUNTRY = r"^\s*[A-Za-z]{1,3}\s*-\s*(\S.*)$"
-_AMOUNT = r"^[^\d+\-.,]{0,8}[+-]?[^\d+\-.,]{0,4}[\d.,'’_\s]*\d[\d.,'’_\s]*(?:[-–—]{1,2})?[^\d]{0,12}$"
+_GAP = r"'’_\s\x{a0}\x{2009}\x{202f}"
+_BEFORE = (
+    r"^(?:[^\d+\-.,]{0,7}[\p{L}/]\.\s*|[^\d+\-.,]{0,8})([+-]?)"
+    r"(?:[^\d+\-.,]{0,3}[\p{L}/]\.\s*|[^\d+\-.,]{0,4})"
+)
+"""A currency, with the dot of a shortened word, and a sign."""
+_AFTER = r"[.,]?\s*(?:[-–—]{1,2})?[^\d]{0,12}$"
 
 
 def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
@@ -137,11 +143,16 @@ def _read_ages(texts: pa.Array, year: int) -> pa.Array:
 
 
 def _read_amounts(texts: pa.Array, decimal: str) -> pa.Array:
-    """Plain numbers: without currency, unit and what stands between thousands."""
-    fits = pc.match_substring_regex(texts, _AMOUNT)
-    bare = pc.replace_substring_regex(texts, r"[^\d+\-.,]|[-–—]{1,2}[^\d]*$", "")
-    bare = pc.replace_substring_regex(bare, r"[.,]$", "")
-    plain = pc.replace_substring(bare, "," if decimal == "." else ".", "")
+    """Plain numbers: without currency, unit and what stands between thousands. Groups that are not of three
+    digits are none: what looks like decimals of the other sign, or like a date, is not read as thousands."""
+    other = "," if decimal == "." else "."
+    whole = rf"\d{{1,3}}(?:[{other}{_GAP}]\d{{3}})+|\d+"
+    number = rf"((?:{whole})(?:[{decimal}]\d+)?|[{decimal}]\d+)"
+    pattern = _BEFORE + number + _AFTER
+    signed = pc.replace_substring(texts, "\N{MINUS SIGN}", "-")
+    bare = pc.replace_substring_regex(signed, pattern, r"\1\2")
+    plain = pc.replace_substring_regex(bare, rf"[{other}{_GAP}]", "")
+    fits = pc.match_substring_regex(signed, pattern)
     return _where(fits, pc.replace_substring(plain, ",", "."), texts)
 
 
