@@ -158,9 +158,10 @@ def _decimal(cells: Sequence[str], never_thousands: bool) -> str:
     """The sign before decimals: the last one of a cell, but for three digits behind it, which are thousands
     unless another sign stands before them."""
     votes = {",": 0, ".": 0}
-    for cell in cells:
+    for written in cells:
         # A dot behind a letter shortens a word, such as that of a currency.
-        found = re.search(r"(?<![^\W\d_])([.,])(\d+)\D*$", cell)
+        cell = re.sub(r"(?<=[^\W\d_])\.", "", written)
+        found = re.search(r"([.,])(\d+)\D*$", cell)
         if found is None:
             continue
         sign, digits = found.groups()
