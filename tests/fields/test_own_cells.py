@@ -141,6 +141,25 @@ def test_faults_name_the_row_and_all_columns() -> None:
     assert len(told) == 2
 
 
+@pytest.mark.parametrize(
+    ("column", "cells", "kind", "place"),
+    [
+        ("last", pa.array([["Lee"], None]), "list", "first + last"),
+        ("last", pa.array([b"Lee", None]), "binary", "first + last"),
+        ("y", pa.array([["1980"], None]), "list", "y + m + d"),
+    ],
+)
+def test_what_is_no_text_is_a_fault_where_columns_are_joined_too(
+    column: str, cells: pa.Array, kind: str, place: str
+) -> None:
+    table = pa.table({**TABLE, "d": ["28", "1"], "s": ["w", "m"], "first": ["Ann", "Eve"], column: cells})
+    with pytest.raises(DataError) as caught:
+        load_records(table, FIELDS, "salt", (), LAYOUT)
+    told = [str(fault) for fault in caught.value.faults]
+    assert any(one.startswith(f"row 1, column '{place}': holds {kind}") for one in told), told
+    assert not any(one.startswith("row 2") and "holds" in one for one in told)
+
+
 def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:
     table = pa.table({**TABLE, "d": ["28", "1"], "s": ["w", "m"]})
     read = load_records(table, FIELDS, "salt", ("sex", "birth"), LAYOUT)

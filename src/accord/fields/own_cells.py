@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.making import join, read_days
 from accord.fields.row_ids import open_named
-from accord.table.cell_text import MIXED, is_no_text
+from accord.table.cell_text import MIXED, among_text, is_no_text, without_text
 from accord.table.field_source import Source
 from accord.table.layout import MADE_ID, Layout
 from accord.table.sources.opening import TableLike
@@ -51,7 +51,9 @@ def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
         return pa.nulls(batch.num_rows, _TEXT)
     columns = [_without(batch.column(name), source.missing) for name in source.names]
     if source.columns:
-        return _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
+        joined = _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
+        odd = [without_text(cells) for cells in columns if _has_no_text(cells)]
+        return among_text(joined, odd) if odd else joined
     return _read_one(source, columns[0])
 
 
