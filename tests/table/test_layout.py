@@ -47,6 +47,10 @@ def test_faults(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_layout(path)
     assert len(caught.value.faults) >= 2
+    for deep in ("x = " + "[" * 5_000 + "]" * 5_000, "x = " + "{a=" * 2_000 + "1" + "}" * 2_000):
+        path.write_text(deep)
+        with pytest.raises(DataError, match="nested deeper than 8 levels"):
+            read_layout(path)
     path.write_bytes(b"\xff")
     with pytest.raises(UnreadableError, match="not UTF-8"):
         read_layout(path)
