@@ -321,6 +321,27 @@ def test_at_a_terminal_spellings_and_ages_are_asked_for(
     assert layout.source("birth_year").as_of == date(2024, 6, 30)
 
 
+def test_nothing_that_a_terminal_obeys_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreement.toml").write_text(
+        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
+        '[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.sex]\ntype = "category"\n'
+        'values = ["f", "m", "\\u001b]0;x"]\nother = "missing"\nmissing = "differs"\n'
+    )
+    (tmp_path / "t.csv").write_text("id,s\x1b[2Jex,z\x1b[2J\n1,w,\n2,zz,\n3,m,\n")
+    answer(monkeypatch, "2=sex", "", "x", "f")
+    init(table="t.csv", agreement=Path("agreement.toml"))
+    assert read_layout(tmp_path / "t.csv.layout.toml").source("sex").values == {"w": "f", "zz": "f"}
+    asked = capsys.readouterr()
+    assert "w is read as f" in asked.err
+    assert "One of f, m, \N{REPLACEMENT CHARACTER}]0;x, or Enter" in asked.err
+    told = run(tmp_path, "--from", "t.csv", "--yes", "--force", code=2).stderr
+    assert "is left out: it is empty" in told
+    assert "\x1b" not in asked.err + asked.out + told
+
+
 def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord.side import Side
+from accord.table.layout import Layout, Source
 from tests.cli.terminal import Done, accord
 from tests.replay.replays import accountable, done, offices, the_run
 from tests.run import cheats, faults
@@ -25,8 +26,10 @@ def type_in(office: Office, *arguments: object) -> Done:
 
 def test_a_side_replays_itself_and_before_the_others_evidence(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
+    both[Side.A].layout = Layout(columns={"x": Source(column="x", missing=("none", "-"))})
     done(faults.link(both))
     name, (a, b) = the_run(both), both.values()
+    assert "columns: id, x (x, with 2 values read as empty), y." in type_in(a, "replay", name).stdout
     alone = type_in(b, "replay", name)
     assert alone.returncode == 0
     assert alone.stdout.startswith("bob followed the protocol with this table: ")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from accord.accountable import pledge, seed, transcript
-from accord.agreement.limits import MOST_BYTES
 from accord.forecast.room import BYTES_A_SLOT
+from accord.limits import MOST_BYTES
 from accord.peer import channel, connect, frames, handshake, port
 from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connection import Reach

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.drafting.guessing import Sample, guess_kinds
 from accord.drafting.kinds import SEVERAL, ColumnKind
+from accord.drafting.shapes import FITS, are_streets
 
 GERMAN = {
     "Nr": ("1", "2", "3", "id"),
@@ -242,3 +245,20 @@ def test_a_column_that_hardly_has_a_cell_is_kept_only_if_it_is_agreed() -> None:
     sample = Sample("phone", ("030 123456",), filled_share=0.001)
     assert guess_kinds([sample])[0].meant is ColumnKind.PHONE
     assert guess_kinds([sample], keep_sparse=True)[0].kind is ColumnKind.PHONE
+
+
+@pytest.mark.parametrize("cell", ["a" * 6_000, "€" + " " * 3_000 + "x", "5 " + "ab " * 2_000 + "!"])
+@pytest.mark.parametrize("column", ["x7", "street", "price"])
+def test_a_long_cell_is_judged_in_no_time_and_fits_no_pattern(column: str, cell: str) -> None:
+    began = time.process_time()
+    guess = guess_kinds([Sample(column, (cell,))])[0]
+    assert time.process_time() - began < 1, "cubic time would be minutes"
+    assert guess.kind in (ColumnKind.TEXT, ColumnKind.STREET if column == "street" else ColumnKind.SKIP)
+
+
+def test_patterns_that_take_linear_time_still_find_streets_and_prices() -> None:
+    streets = ("Hauptstr. 5", "12 High Street", "Am Markt 7 a", "10b Downing Street") * 3
+    assert FITS[ColumnKind.PRICE](("€ 1.200,50", "Fr. 12.–", "−5 kr", "1'200.00 CHF", "Rs. 500")) == 1
+    assert FITS[ColumnKind.PRICE](("EUR", "1 2 x", "5 - 6", " ")) == 0
+    assert are_streets(streets) == 1
+    assert are_streets(("Ab 5", "High Street", "5 ab", "12x")) == 0

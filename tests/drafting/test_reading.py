@@ -48,6 +48,12 @@ def test_spellings_of_sexes(agreed: tuple[str, ...], cells: tuple[str, ...], val
     assert propose(Kind.SEX, Sample("c", cells), agreed).said["values"] == values
 
 
+def test_of_agreed_values_that_mean_the_same_the_first_is_taken() -> None:
+    agreed = ("female", "f", "woman", "w", "male", "man", "m")
+    found = propose(Kind.SEX, Sample("c", ("Frau", "weiblich", "Herr")), agreed).said["values"]
+    assert found == {"frau": "female", "weiblich": "female", "herr": "male"}
+
+
 def test_spellings_that_nobody_knows_are_counted() -> None:
     found = propose(Kind.SEX, Sample("c", ("f", "zz", "zz", "d", "-")), ("f", "m"))
     assert (found.unknown, found.unknown_cells) == (("zz", "d"), 3)
@@ -66,6 +72,7 @@ def test_spellings_that_nobody_knows_are_counted() -> None:
         (Kind.PRICE, ("1,299", "2,500"), "."),
         (Kind.PRICE, ("12.99 EUR",), "."),
         (Kind.LATITUDE, ("52,520", "13,405"), ","),
+        (Kind.PRICE, ("Rs.500", "Rs. 1,200"), "."),
         (Kind.PRICE, ("12.99", "399"), None),
     ],
 )

@@ -75,6 +75,33 @@ def test_amounts_are_plain_numbers_and_what_is_none_stays() -> None:
     assert read({"p": german}, column="p", decimal=",") == ["1299.00", "5.5", "12", "12", "2500.00", "n/a"]
 
 
+@pytest.mark.parametrize(
+    ("decimal", "cell", "number"),
+    [
+        (".", "Fr. 12", "12"),
+        (".", "Fr. 12.50", "12.50"),
+        (".", "Rs. 500", "500"),
+        (".", "-Fr. 1'200.50", "-1200.50"),
+        (",", "kr.5,50", "5.50"),
+        (".", "S/. 5", "5"),
+        (".", "€.50", ".50"),
+        (".", "\N{MINUS SIGN}5", "-5"),
+        (",", "€ \N{MINUS SIGN} 5,5", "-5.5"),
+        (",", "\N{MINUS SIGN}€5,5", "-5.5"),
+        (",", "1\N{NO-BREAK SPACE}200,5 €", "1200.5"),
+        (".", "1,234,567", "1234567"),
+        (",", "1.5.2020", None),
+        (".", "12,50", None),
+        (",", "12.50", None),
+        (".", "1,2345", None),
+        (".", "12 12", None),
+        (".", "1.2.3", None),
+    ],
+)
+def test_an_amount_is_read_rightly_or_not_at_all(decimal: str, cell: str, number: str | None) -> None:
+    assert read({"p": [cell]}, column="p", decimal=decimal) == [number or cell]
+
+
 def test_ages_dates_and_postcodes() -> None:
     assert read({"a": ["30", "0", "x", None]}, column="a", as_of="2024-06-30") == ["1994", "2024", "x", None]
     assert read({"a": [30.0]}, column="a", as_of="2024-06-30") == ["1994"]
@@ -112,6 +139,25 @@ def test_faults_name_the_row_and_all_columns() -> None:
     assert any(one.startswith("row 1, column 'y + m + d': is not a date") for one in told)
     assert any(one.startswith("row 2, column 's': is empty") for one in told)
     assert len(told) == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "kind", "place"),
+    [
+        ("last", pa.array([["Lee"], None]), "list", "first + last"),
+        ("last", pa.array([b"Lee", None]), "binary", "first + last"),
+        ("y", pa.array([["1980"], None]), "list", "y + m + d"),
+    ],
+)
+def test_what_is_no_text_is_a_fault_where_columns_are_joined_too(
+    column: str, cells: pa.Array, kind: str, place: str
+) -> None:
+    table = pa.table({**TABLE, "d": ["28", "1"], "s": ["w", "m"], "first": ["Ann", "Eve"], column: cells})
+    with pytest.raises(DataError) as caught:
+        load_records(table, FIELDS, "salt", (), LAYOUT)
+    told = [str(fault) for fault in caught.value.faults]
+    assert any(one.startswith(f"row 1, column '{place}': holds {kind}") for one in told), told
+    assert not any(one.startswith("row 2") and "holds" in one for one in told)
 
 
 def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:

@@ -47,6 +47,10 @@ def test_faults(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_layout(path)
     assert len(caught.value.faults) >= 2
+    for deep in ("x = " + "[" * 5_000 + "]" * 5_000, "x = " + "{a=" * 2_000 + "1" + "}" * 2_000):
+        path.write_text(deep)
+        with pytest.raises(DataError, match="nested deeper than 8 levels"):
+            read_layout(path)
     path.write_bytes(b"\xff")
     with pytest.raises(UnreadableError, match="not UTF-8"):
         read_layout(path)
@@ -160,6 +164,22 @@ def test_a_source_may_be_joined_split_mapped_or_absent(tmp_path: Path) -> None:
     assert layout.map_columns(["birth=dob", "phone=tel"]).source("phone") == Source(column="tel")
     with pytest.raises(UsageError, match="2 parts and there are 3 columns"):
         layout.map_dates(["birth=%m/%Y"])
+
+
+def test_how_a_field_is_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "layout.toml").write_text(FULL)
+    layout = read_layout(tmp_path / "layout.toml")
+    assert {name: layout.source(name).tell() for name in (*layout.columns, "given")} == {
+        "birth": "y + m + d, with 1 value read as empty",
+        "sex": "s, with 2 values read as others",
+        "surname": "n, of which the surname is read",
+        "birth_year": "age, read as ages on 2024-06-30",
+        "price": "p, read as numbers with ',' before decimals",
+        "phone": "none (declared absent)",
+        "street": "no + way",
+        "city": "ort",
+        "given": "given",
+    }
 
 
 def test_all_that_is_wrong_with_sources_is_told_at_once(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from accord.agreement.document import Agreement
 from accord.agreement.file_meaning import meaning_faults
 from accord.agreement.file_shape import find_lines, line_of, shape_faults, tell_place
-from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
 from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError, UnsupportedError
+from accord.limits import MOST_BYTES, TooMuchError, load_bounded
 
 _TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".xlsx", ".csv.gz")
 _IS_TABLE = "Is it a table? The agreement comes first: `accord check AGREEMENT TABLE`."

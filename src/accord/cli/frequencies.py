@@ -74,10 +74,11 @@ def _ask(place: Place) -> str:
 
 
 def _require_said(said: str) -> str:
-    from accord.fields.schema import PUBLIC_PATTERN
+    from accord.fields.schema import PUBLIC_PATTERN, hides
 
-    if not re.match(PUBLIC_PATTERN, said.strip()):
-        raise UsageError(problem="--public takes one line of at most 200 letters, without double quotes.")
+    if not re.match(PUBLIC_PATTERN, said.strip()) or hides(said.strip()):
+        problem = "--public takes one line of at most 200 letters that can be seen, without double quotes."
+        raise UsageError(problem=problem)
     return said.strip()
 
 

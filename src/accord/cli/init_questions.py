@@ -158,12 +158,12 @@ def ask_spellings(fitted: Fitted, agreement: Agreement) -> None:
         values = getattr(spec, "values", ())
         if reading is None or not reading.unknown or not values:
             continue
-        said, missing = dict(source.values), [*source.missing]
+        said, missing, listed = dict(source.values), [*source.missing], plain(", ".join(values))
         for cell in reading.unknown:
             where = f"'{plain(cell)}' in '{plain(str(source.column))}'"
-            question = f"{where} means {', '.join(values)}? Enter if nothing is known"
+            question = f"{where} means {listed}? Enter if nothing is known"
             while (answer := _ask(question, "")) and answer not in values:
-                say(f"One of {', '.join(values)}, or Enter.", err=True)
+                say(f"One of {listed}, or Enter.", err=True)
             if answer:
                 said[cell] = answer
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,11 +134,12 @@ def _look(told: Told, agreed: Sequence[str] = ()) -> Seen:
 
 def _tell_left_out(seen: Seen, told: Told) -> None:
     """Where nobody is asked, each column that is left out, and why."""
+    from accord.cli.link import plain
     from accord.drafting.confirming import explain
 
     for one in explain(seen.columns, told.as_of):
         if one.note:
-            say(one.tell(), err=True)
+            say(plain(one.tell()), err=True)
 
 
 def _require_answers(seen: Seen, told: Told) -> None:
@@ -153,7 +154,9 @@ def _require_answers(seen: Seen, told: Told) -> None:
 
 
 def _types_wanted(seen: Seen) -> str:
-    looks = ", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns)
+    from accord.cli.link import plain
+
+    looks = plain(", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns))
     return f"--yes accepts the guessed types ({looks}); --type COLUMN=TYPE says otherwise."
 
 
@@ -218,11 +221,12 @@ def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
 def _tell_owner(found: FileCheck) -> None:
     """What counts as empty; and that ids may number rows."""
     from accord.cli.check import tell_counting
+    from accord.cli.link import plain
 
     for (column, reason), rows in found.tally.unread.items():
-        say(f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty.", err=True)
+        say(plain(f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty."), err=True)
     if found.tally.counts_rows:
-        say(tell_counting(found.layout.id), err=True)
+        say(plain(tell_counting(found.layout.id)), err=True)
 
 
 def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
@@ -280,22 +284,28 @@ def _fit(agreement: Agreement, seen: Seen, told: Told) -> Fitted:
 
 def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
     """How columns are read, which a layout says from here on; nobody else is told."""
+    from accord.cli.link import plain
+
+    for line in _fitted_lines(fitted, absent, layout):
+        say(plain(line), err=True)
+
+
+def _fitted_lines(fitted: Fitted, absent: Iterable[str], layout: Layout) -> Iterator[str]:
     for column, reading in fitted.readings.items():
         if words := reading.tell():
-            say(f"'{column}': {words}.", err=True)
+            yield f"'{column}': {words}."
         if reading.unknown:
             cells = counted(reading.unknown_cells, "cell")
-            say(f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}", err=True)
+            yield f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}"
     for name, column in fitted.by_order.items():
         typed = shlex.quote(f"{column}=TYPE:{name}")
-        why = f"by the order of columns; --type {typed} names another"
-        say(f"'{column}' is taken for {name}, {why}.", err=True)
+        yield f"'{column}' is taken for {name}, by the order of columns; --type {typed} names another."
     for name in absent:
-        say(f"Your table has no {name}: every record counts as having none.", err=True)
+        yield f"Your table has no {name}: every record counts as having none."
     for name, source in layout.columns.items():
         assert not isinstance(source, str)
         if source.part in OF_NAMES:
-            say(f"{name} is the {source.part} name in '{source.column}', as {source.order}.", err=True)
+            yield f"{name} is the {source.part} name in '{source.column}', as {source.order}."
 
 
 def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:

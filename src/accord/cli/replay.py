@@ -74,6 +74,7 @@ def replay(
     From your table, your seed and what you received. Says that you followed the protocol with this table, or
     names the first message that differs.
     """
+    from accord.cli.link import plain
     from accord.state.folder import open_state
 
     opened = open_state(named_state(context), os.environ, new=False)
@@ -102,7 +103,7 @@ def replay(
         say(f"{one.party} followed the protocol with this table: {sent} in {tries}, {signed}.")
         if one.earlier is not None:
             say(_tell_earlier(one.earlier))
-        say(f"Read from its columns: {', '.join(map(_tell_column, one.columns.items()))}.")
+        say(plain(f"Read from its columns: {', '.join(map(_tell_column, one.columns.items()))}."))
 
 
 def _tell_earlier(earlier: Earlier) -> str:
@@ -117,7 +118,7 @@ def _tell_earlier(earlier: Earlier) -> str:
 
 def _tell_column(pair: tuple[str, str]) -> str:
     name, column = pair
-    return name if name == column else f"{name} ('{column}')"
+    return name if name == column else f"{name} ({column})"
 
 
 def _read_layout(file: Path | None) -> Layout | None:

@@ -25,9 +25,9 @@ from accord.drafting.kinds import OF_PEOPLE, SEVERAL, ColumnKind
 from accord.drafting.shapes import (
     FITS,
     NUMBER,
-    STREET,
     SURE,
     are_dates,
+    are_streets,
     are_whole_names,
     checked_number,
     is_name,
@@ -228,7 +228,7 @@ def _kind_by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
         return sure[0]
     if len(set(cells)) <= min(_FEW_VALUES, len(cells) // 5):
         return ColumnKind.CATEGORY
-    if share(cells, lambda cell: STREET.fullmatch(cell.casefold())) >= _MOST:
+    if are_streets(cells) >= _MOST:
         return ColumnKind.STREET
     if share(cells, NUMBER.fullmatch) >= _MOST:
         return ColumnKind.SKIP

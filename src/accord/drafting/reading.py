@@ -126,14 +126,14 @@ def _values(
     meanings = {ColumnKind.SEX: {**SEXES, **NUMBERED_SEXES}, ColumnKind.YESNO: YES_NO}.get(kind)
     if meanings is None or not agreed:
         return {}, ()
-    same = {value.casefold() for value in agreed}
-    meant = {meanings[value]: value for value in reversed([*same]) if value in meanings}
     spelt = {value.casefold(): value for value in agreed}
+    # Of values that mean the same the first is taken, which comes last here.
+    meant = {meanings[value]: value for value in reversed(spelt) if value in meanings}
     values: dict[str, str] = {}
     unknown = []
     for cell in sample.common:
         folded = cell.casefold()
-        if folded in same or cell in marks or folded in MARKS:
+        if folded in spelt or cell in marks or folded in MARKS:
             continue
         meaning = meanings.get(folded) or meanings.get(folded.rstrip("."))
         if meaning in meant:
@@ -158,7 +158,9 @@ def _decimal(cells: Sequence[str], never_thousands: bool) -> str:
     """The sign before decimals: the last one of a cell, but for three digits behind it, which are thousands
     unless another sign stands before them."""
     votes = {",": 0, ".": 0}
-    for cell in cells:
+    for written in cells:
+        # A dot behind a letter shortens a word, such as that of a currency.
+        cell = re.sub(r"(?<=[^\W\d_])\.", "", written)
         found = re.search(r"([.,])(\d+)\D*$", cell)
         if found is None:
             continue

@@ -18,6 +18,8 @@ from accord.fields.making import parse_date
 Cells = Sequence[str]
 _TELLING = 40
 """Cells that formats of dates are tried on."""
+_LONGEST = 120
+"""A longer cell is a text, whatever it begins with. Patterns take no more than linear time all the same."""
 _DECADES = 30
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _PHONE = re.compile(
@@ -30,12 +32,14 @@ _SURE_POSTCODE = re.compile(
     r"|[a-z]\d[a-z] ?\d[a-z]\d"
 )
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
-_MONEY = r"[€$£¥₹]|eur|euro|usd|us\$|gbp|chf|sek|pln|zł|kr|fr\.?|brl|r\$"
-_AMOUNT = re.compile(rf"(?:{_MONEY})?\s*[+-]?\s*[\d.,'’ \xa0]*\d[\d.,]*(?:[-–—]{{1,2}})?\s*(?:{_MONEY})?")
+_MONEY = r"[€$£¥₹]|eur|euro|usd|us\$|gbp|chf|sek|pln|zł|kr\.?|fr\.?|rs\.?|brl|r\$"
+_AMOUNT = re.compile(
+    rf"(?:{_MONEY})?\s*+[+\-−]?\s*+(?:[.,'’ \xa0]*+\d)++[.,]*(?:[-–—]{{1,2}})?\s*(?:{_MONEY})?"
+)
 _PRICED = re.compile(rf"(?:{_MONEY})\s*\d.*|.*\d[-–—]{{0,2}}\s*(?:{_MONEY})")
-_MEASURE = re.compile(r"[+-]?[\d.,']*\d\s*[a-z%°\"]{0,5}")
+_MEASURE = re.compile(r"[+\-−]?[\d.,']*\d\s*[a-z%°\"]{0,5}")
 _DEGREES = re.compile(r"-?\d{1,3}[.,]\d{2,}")
-STREET = re.compile(r"(?:\d+\w? .*[a-z]{3,}|.*[a-z]{3,}.* \d+\s?\w?)")
+_STREET = re.compile(r"\d+\w? .*[a-z]{3}|(?>.*?[a-z]{3}).* \d+\s?\w?")
 _HOUSE = re.compile(r"(?:nr?\.? ?)?\d{1,5}\s?[a-z]{0,3}(?:\s?[-/+]\s?\d{0,5}\s?[a-z]{0,2})?")
 
 
@@ -44,7 +48,12 @@ def share(cells: Cells, holds: Callable[[str], object]) -> float:
 
 
 def _like(pattern: re.Pattern[str]) -> Callable[[Cells], float]:
-    return lambda cells: share(cells, lambda cell: pattern.fullmatch(cell.casefold()))
+    return lambda cells: share(
+        cells, lambda cell: len(cell) <= _LONGEST and pattern.fullmatch(cell.casefold())
+    )
+
+
+are_streets = _like(_STREET)
 
 
 def _between(low: int, high: int) -> Callable[[str], bool]:
@@ -59,7 +68,7 @@ def _one_of(words: object) -> Callable[[Cells], float]:
 def are_dates(cells: Cells) -> float:
     """The share that the best format reads; a number of a few digits is no date."""
     tried = cells[:: max(1, len(cells) // _TELLING)]
-    days = [cell for cell in tried if len(cell) >= 6]
+    days = [cell for cell in tried if 6 <= len(cell) <= _LONGEST]
     return max(sum(_is_day(cell, how) for cell in days) for how in FORMATS) / max(1, len(tried))
 
 
@@ -136,6 +145,8 @@ def spread_over_decades(cells: Cells) -> bool:
 
 
 def is_name(cell: str) -> bool:
+    if len(cell) > _LONGEST:
+        return False
     words = re.findall(r"\w+", cell.casefold())
     known = sum(word in _people() for word in words)
     return 0 < len(words) <= 4 and 2 * known >= len(words) and not re.search(r"\d", cell)

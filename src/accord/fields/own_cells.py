@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.making import join, read_days
 from accord.fields.row_ids import open_named
-from accord.table.cell_text import MIXED, is_no_text
+from accord.table.cell_text import MIXED, among_text, is_no_text, without_text
 from accord.table.field_source import Source
 from accord.table.layout import MADE_ID, Layout
 from accord.table.sources.opening import TableLike
@@ -36,7 +36,13 @@ _COMMA = r"^([^,]*?)\s*,\s*(.*)$"
 _LAST = rf"(?i)^(?:(.*?)\s+)?({_PARTICLES}\S+)$"
 _FIRST = rf"(?i)^({_PARTICLES}\S+)(?:\s+(.*))?$"
 _COUNTRY = r"^\s*[A-Za-z]{1,3}\s*-\s*(\S.*)$"
-_AMOUNT = r"^[^\d+\-.,]{0,8}[+-]?[^\d+\-.,]{0,4}[\d.,'’_\s]*\d[\d.,'’_\s]*(?:[-–—]{1,2})?[^\d]{0,12}$"
+_GAP = r"'’_\s\x{a0}\x{2009}\x{202f}"
+_BEFORE = (
+    r"^(?:[^\d+\-.,]{0,7}[\p{L}/]\.\s*|[^\d+\-.,]{0,8})([+-]?)"
+    r"(?:[^\d+\-.,]{0,3}[\p{L}/]\.\s*|[^\d+\-.,]{0,4})"
+)
+"""A currency, with the dot of a shortened word, and a sign."""
+_AFTER = r"[.,]?\s*(?:[-–—]{1,2})?[^\d]{0,12}$"
 
 
 def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
@@ -45,7 +51,9 @@ def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
         return pa.nulls(batch.num_rows, _TEXT)
     columns = [_without(batch.column(name), source.missing) for name in source.names]
     if source.columns:
-        return _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
+        joined = _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
+        odd = [without_text(cells) for cells in columns if _has_no_text(cells)]
+        return among_text(joined, odd) if odd else joined
     return _read_one(source, columns[0])
 
 
@@ -137,11 +145,16 @@ def _read_ages(texts: pa.Array, year: int) -> pa.Array:
 
 
 def _read_amounts(texts: pa.Array, decimal: str) -> pa.Array:
-    """Plain numbers: without currency, unit and what stands between thousands."""
-    fits = pc.match_substring_regex(texts, _AMOUNT)
-    bare = pc.replace_substring_regex(texts, r"[^\d+\-.,]|[-–—]{1,2}[^\d]*$", "")
-    bare = pc.replace_substring_regex(bare, r"[.,]$", "")
-    plain = pc.replace_substring(bare, "," if decimal == "." else ".", "")
+    """Plain numbers: without currency, unit and what stands between thousands. Groups that are not of three
+    digits are none: what looks like decimals of the other sign, or like a date, is not read as thousands."""
+    other = "," if decimal == "." else "."
+    whole = rf"\d{{1,3}}(?:[{other}{_GAP}]\d{{3}})+|\d+"
+    number = rf"((?:{whole})(?:[{decimal}]\d+)?|[{decimal}]\d+)"
+    pattern = _BEFORE + number + _AFTER
+    signed = pc.replace_substring(texts, "\N{MINUS SIGN}", "-")
+    bare = pc.replace_substring_regex(signed, pattern, r"\1\2")
+    plain = pc.replace_substring_regex(bare, rf"[{other}{_GAP}]", "")
+    fits = pc.match_substring_regex(signed, pattern)
     return _where(fits, pc.replace_substring(plain, ",", "."), texts)
 
 

@@ -13,8 +13,10 @@ from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
+from unicodedata import category
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     PlainSerializer,
@@ -41,11 +43,25 @@ LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 PUBLIC_PATTERN = (
     r"^[^\x00-\x20\"`\\\x7f-\xa0][^\x00-\x1f\"`\\\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]{0,199}$"
 )
-"""One line that is the same on every terminal, and in quotes: the partner may have written it."""
+"""One line that is the same on every terminal, and in quotes: the partner may have written it. Nothing in it
+is hidden either (`hides`), which patterns of all languages cannot say alike."""
+_UNSEEN = frozenset("\u034f\u115f\u1160\u3164\uffa0")
+"""Fillers and joiners that count as letters or marks."""
 DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 HASH_BITS = 80
 _OF_TEXTS = ("prefix", "suffix", "initial", "code", *SOUNDS, *DATE_WORDS)
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
+
+
+def hides(text: str) -> bool:
+    """Whether it holds characters that nobody sees."""
+    return any(category(c) in ("Cc", "Cf") or c in _UNSEEN or "\U000e0000" <= c <= "\U000e0fff" for c in text)
+
+
+def _seen(text: str) -> str:
+    if hides(text):
+        raise ValueError("should hold no characters that nobody sees")
+    return text
 
 
 class Bloom(Spec):
@@ -272,7 +288,9 @@ class FrequencyField(_Field):
     """Of the list's values and counts, as they are read; any other list is refused."""
     shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
     """In descending order: a value's class is how many of these its share in the list is below."""
-    public_source: Annotated[str, StringConstraints(pattern=PUBLIC_PATTERN)] | None = None
+    public_source: Annotated[str, StringConstraints(pattern=PUBLIC_PATTERN), AfterValidator(_seen)] | None = (
+        None
+    )
     """What the list was made of, by whoever says that this is public."""
 
     @model_validator(mode="after")

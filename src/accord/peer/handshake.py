@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 
 from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
-from accord.agreement.limits import MOST_BYTES, load_bounded
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.fields.vectors import readers, texts_digest
+from accord.limits import MOST_BYTES, load_bounded
 from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.parts.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive

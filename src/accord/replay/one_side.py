@@ -56,8 +56,8 @@ class Replayed:
     signatures: int
     """Of this side, which all fit."""
     columns: dict[str, str]
-    """By agreed name, and for `id`: the column of the table that it was read from. Which one it is, each side
-    chooses, and no commitment shows that it is the right one."""
+    """By agreed name, and for `id`: the column of the table that it was read from, and how. Each side chooses
+    that, and no commitment shows that it is right."""
     earlier: Earlier | None = None
     """Of a run of a series: the runs before it."""
 

@@ -111,9 +111,9 @@ class PledgedSide:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Which column each agreed name was read from, and the id unless it was made."""
+        """Which column each agreed name was read from and how, and the id unless it was made."""
         ids = {} if self.layout.make_ids else {"id": self.layout.id}
-        return ids | {name: self.layout.place([name]) for name in self.agreement.names}
+        return ids | {name: self.layout.source(name).tell() for name in self.agreement.names}
 
     def departed(self, problem: str) -> DepartedError:
         return DepartedError(party=self.party, run=self.manifest.run, problem=problem)

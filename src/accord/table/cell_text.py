@@ -19,7 +19,7 @@ whoever writes them into a table again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -61,7 +61,17 @@ def without_text(cells: pa.Array) -> dict[str, NDArray[np.bool_]]:
     if cells.type != MIXED:
         return {str(cells.type): np.asarray(pc.is_valid(cells))} if is_no_text(cells.type) else {}
     kinds = pc.struct_field(cells, 1)
-    return {kind: np.asarray(pc.fill_null(pc.equal(kinds, kind), False)) for kind in (_BYTES, _NESTED)}
+    known = dict.fromkeys([_BYTES, _NESTED, *kinds.unique().drop_null().to_pylist()])
+    return {kind: np.asarray(pc.fill_null(pc.equal(kinds, kind), False)) for kind in known}
+
+
+def among_text(texts: pa.Array, odd: Sequence[Mapping[str, NDArray[np.bool_]]]) -> pa.Array:
+    """Texts of which some rows, by kind, were made of something that is no text: `MIXED`."""
+    kinds = pa.nulls(len(texts), _TEXT)
+    for kind, rows in (found for one in odd for found in one.items()):
+        kinds = pc.if_else(pa.array(rows), pa.scalar(kind, _TEXT), kinds)
+    bare = pc.if_else(pc.is_null(kinds), texts, pa.scalar(None, _TEXT))
+    return pa.StructArray.from_arrays([bare, kinds], fields=list(MIXED))
 
 
 def from_python(cells: Sequence[Any]) -> pa.Array:

@@ -25,6 +25,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from accord.errors import UsageError
 from accord.spec import Spec
+from accord.wording import counted
 
 OF_NAMES = ("given", "surname")
 Order = Literal["given surname", "surname given"]
@@ -75,6 +76,19 @@ class Source(Spec):
     def names(self) -> tuple[str, ...]:
         """One's own columns that are read."""
         return self.columns if self.column is None else (self.column,)
+
+    def tell(self) -> str:
+        """One's own columns in words, and what is made of their cells."""
+        if self.absent:
+            return "none (declared absent)"
+        ways = [
+            f"with {counted(len(self.missing), 'value')} read as empty" if self.missing else "",
+            f"with {counted(len(self.values), 'value')} read as others" if self.values else "",
+            f"of which the {self.part} is read" if self.part else "",
+            f"read as numbers with '{self.decimal}' before decimals" if self.decimal else "",
+            f"read as ages on {self.as_of}" if self.as_of else "",
+        ]
+        return ", ".join([" + ".join(self.names), *filter(None, ways)])
 
     @property
     def pieces(self) -> list[str]:

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
+from accord.limits import TooMuchError, require_bounded
 from accord.spec import Spec
 from accord.table.field_source import Source as Source
 from accord.table.field_source import as_source
@@ -230,13 +231,17 @@ def read_layout(path: Path) -> Layout:
     """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
     tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
     try:
-        found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        body = path.read_text(encoding="utf-8")
+        require_bounded(body)
+        found = _File.model_validate(tomllib.loads(body))
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableError(path=path, reason=_reason(error), mend="Check its name.") from None
     except tomllib.TOMLDecodeError as error:
         raise DataError(str(path), [Fault("", str(error))]) from None
     except ValidationError as error:
         raise DataError(str(path), [_fault(slip["loc"], *_slip(slip)) for slip in error.errors()]) from None
+    except TooMuchError as error:
+        raise DataError(str(path), [Fault("", f"No layout needs that much: {error}.")]) from None
     except ValueError:
         raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
     beside = {name: str(path.parent / file) for name, file in found.lists.items()}

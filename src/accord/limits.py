@@ -1,4 +1,4 @@
-"""What an agreement may come to, judged before a parser sees it.
+"""What an agreement, or a layout, may come to, judged before a parser sees it.
 
 A parser of TOML takes memory and time out of all proportion to its text: a key of many dotted parts makes a
 table for each, and every further key walks through all of them. So the text is first read as what it is made

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.file import parse_agreement
-from accord.agreement.limits import (
+from accord.errors import AgreementError
+from accord.limits import (
     MOST_BYTES,
     MOST_DEPTH,
     MOST_KEYS,
@@ -21,7 +22,6 @@ from accord.agreement.limits import (
     TooMuchError,
     require_bounded,
 )
-from accord.errors import AgreementError
 from tests.run import faults
 
 
