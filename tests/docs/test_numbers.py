@@ -26,6 +26,7 @@ INSTEAD = {
     ("maths.md", "6 Suppression leaks"): "a formula",
     ("maths.md", "13 Corrections to the paper"): "numbers of the paper",
     ("maths.md", "14.4 The 21 claims"): "numbers of the paper, and what is derived from them",
+    ("own-table.md", "Types"): "what a draft compares",
     ("planning.md", "What is assumed"): "guesses, and called so",
     ("resume.md", "What is kept"): "limits",
     ("rules.md", "Rules"): "an example of a rule",
