@@ -13,6 +13,7 @@ from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
+from accord.errors import AgreementError
 from accord.fields import vectors
 from accord.protocols.all_pairs import AllPairs
 from accord.protocols.laplace import Laplace
@@ -191,6 +192,22 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     assert agreed.digest != said.digest
     assert parse_agreement(agreed.to_toml()) == agreed
     assert diff(agreed, said) == ["one_to_one is only in ours: 'pairs'."]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("0", """'one_to_one' must be false, "score" or "pairs"."""),
+        ("0.0", """'one_to_one' must be false, "score" or "pairs"."""),
+        ("[]", """'one_to_one' must be false, "score" or "pairs"."""),
+        ("true", """'one_to_one' must be false, "score" or "pairs"; true was what is "score" now."""),
+    ],
+)
+def test_one_to_one_is_false_or_a_word(value: str, problem: str) -> None:
+    text = starter_text("products", "00000000").replace("version = 1", f"version = 1\none_to_one = {value}")
+    with pytest.raises(AgreementError) as caught:
+        parse_agreement(text)
+    assert [fault.problem for fault in caught.value.faults] == [problem]
 
 
 def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:

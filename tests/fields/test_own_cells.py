@@ -141,6 +141,19 @@ def test_faults_name_the_row_and_all_columns() -> None:
     assert len(told) == 2
 
 
+def test_what_counts_as_empty_may_be_no_number() -> None:
+    fields = {"city": TextField(type="text", encoder={"kind": "hash"}, missing="differs")}  # type: ignore[arg-type]
+    table = pa.table({"id": ["1", "2"], "c": pa.array([float("nan"), 5.0])})
+    layout = Layout(columns={"city": Source(column="c", missing=("NaN",))})
+    assert load_records(table, fields, "salt", ("city",), layout).disclosed.to_pydict() == {
+        "city": [None, "5"]
+    }
+    with pytest.raises(DataError, match="row 1, column 'c': is NaN or infinite"):
+        load_records(table, fields, "salt", ("city",), Layout(columns={"city": "c"}))
+    with pytest.raises(DataError, match="row 1, column 'c': is NaN or infinite"):
+        load_records(table, fields, "salt", ("city",), Layout(id="c", columns=layout.columns))
+
+
 @pytest.mark.parametrize(
     ("column", "cells", "kind", "place"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,29 @@ def test_a_source_may_be_joined_split_mapped_or_absent(tmp_path: Path) -> None:
     assert layout.map_columns(["birth=dob", "phone=tel"]).source("phone") == Source(column="tel")
     with pytest.raises(UsageError, match="2 parts and there are 3 columns"):
         layout.map_dates(["birth=%m/%Y"])
+
+
+@pytest.mark.parametrize("said", [86_400, 0, True, "86400", "1700000000"])
+def test_a_day_is_no_number(said: object) -> None:
+    with pytest.raises(UsageError, match="should be a day, such as 2024-06-30"):
+        Layout(columns={"birth_year": {"column": "age", "as_of": said}})  # type: ignore[dict-item]
+    source = Source.model_validate({"column": "age", "as_of": "2024-06-30"})
+    assert source.as_of == date(2024, 6, 30)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"column": "s", "values": {"\ud800": "f"}},
+        {"column": "s", "values": {"w": "\ud800"}},
+        {"column": "s", "missing": ["\udfff"]},
+        {"columns": ["\ud800", "t"]},
+        {"column": "s", "format": "%Y\ud800"},
+    ],
+)
+def test_half_of_a_character_is_refused(said: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="half of a character"):
+        Layout(columns={"sex": said})  # type: ignore[dict-item]
 
 
 def test_how_a_field_is_read_is_told(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from accord.fields.encoders import encode, encode_made
 from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
-from accord.fields.own_cells import formatted, read_all
+from accord.fields.own_cells import formatted, read_all, without_missing
 from accord.fields.row_ids import RowIds, made_ids, open_named
 from accord.fields.schema import (
     CategoryField,
@@ -43,6 +43,7 @@ from accord.spill import Scratch
 from accord.table.address import Address
 from accord.table.cell_text import MIXED, is_whole, to_text, without_text
 from accord.table.csv_scan import MOST_CELL
+from accord.table.field_source import Source
 from accord.table.layout import Layout
 from accord.table.opened import Faults
 from accord.table.sources.opening import TableLike, find_place
@@ -178,7 +179,9 @@ def _load(
     named, own = layout.id_column, layout.own_columns(sources)
     table = open_named(source, list(dict.fromkeys([named, *own, *person])), layout, made)
     faults = Faults(table)
-    as_text = _read_as_text([named, *own], fields, layout)
+    as_text = {
+        column: _marks(column, layout, sources) for column in _read_as_text([named, *own], fields, layout)
+    }
     # Fields judge what they read, and whoever has no id is told so.
     unread = {*own, *person} - {*layout.own_columns(agreed_columns(fields)), named}
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
@@ -320,7 +323,15 @@ def _read_as_text(columns: Sequence[str], fields: Mapping[str, FieldSpec], layou
     return set(columns) - set(judged)
 
 
-def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> None:
+def _marks(column: str, layout: Layout, sources: Mapping[str, Source]) -> list[tuple[str, ...]]:
+    """What counts as empty in a column, to each that reads it; an id is as it is."""
+    read = [source.missing for source in sources.values() if column in source.names]
+    return [*read, ()] if column == layout.id_column else read
+
+
+def _judge_cells(
+    batch: pa.RecordBatch, as_text: Mapping[str, Sequence[tuple[str, ...]]], faults: Faults
+) -> None:
     """Note cells that no field takes; numbers and dates themselves judge what is not finite."""
     for name, cells in zip(batch.schema.names, batch.columns, strict=True):
         cells = to_text(cells) if cells.type == MIXED else cells
@@ -330,8 +341,10 @@ def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> No
             long = pc.fill_null(pc.greater(pc.binary_length(cells), MOST_CELL), False)
             faults.note(np.asarray(long), name, f"is longer than {MOST_CELL >> 20} MiB")
         elif pa.types.is_floating(cells.type) and name in as_text:
-            odd = pc.fill_null(pc.invert(pc.is_finite(cells)), False)
-            faults.note(np.asarray(odd), name, "is NaN or infinite; leave the cell empty if it has no value")
+            kept = [without_missing(cells, marks) for marks in as_text[name]]
+            odd = [np.asarray(pc.fill_null(pc.invert(pc.is_finite(some)), False)) for some in kept]
+            problem = "is NaN or infinite; leave the cell empty if it has no value"
+            faults.note(np.any(odd, axis=0), name, problem)
 
 
 def _judge_kinds(batch: pa.RecordBatch, columns: set[str], faults: Faults) -> None:

@@ -49,7 +49,7 @@ def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
     """The cells of a field, of the columns that its source names."""
     if source.absent:
         return pa.nulls(batch.num_rows, _TEXT)
-    columns = [_without(batch.column(name), source.missing) for name in source.names]
+    columns = [without_missing(batch.column(name), source.missing) for name in source.names]
     if source.columns:
         joined = _join_dates(source, columns) if source.format else join([trim(cells) for cells in columns])
         odd = [without_text(cells) for cells in columns if _has_no_text(cells)]
@@ -86,7 +86,7 @@ def formatted(source: Source) -> str | None:
     return None if source.part == "year" else source.format
 
 
-def _without(cells: pa.Array, missing: Iterable[str]) -> pa.Array:
+def without_missing(cells: pa.Array, missing: Iterable[str]) -> pa.Array:
     """Cells of which those are empty that count as such; others are as they were."""
     listed = pa.array(fold_list([*missing]), _TEXT)
     if not len(listed) or _has_no_text(cells):

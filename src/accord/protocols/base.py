@@ -22,10 +22,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BeforeValidator
 
 from accord.entropy import Entropy
 from accord.fields.columns import Records
@@ -53,7 +54,16 @@ Blockings = Sequence[Sequence[AnyPart]]
 """The parts of each pass."""
 Fault = tuple[tuple[str | int, ...], str]
 """(where in the agreement, what is wrong and what to do)"""
-OneToOne = Literal[False, "score", "pairs"]
+
+
+def _chosen_by(value: object) -> object:
+    if value is False or value in ("score", "pairs"):
+        return value
+    formerly = '; true was what is "score" now' if value is True else ""
+    raise ValueError(f'must be false, "score" or "pairs"{formerly}')
+
+
+OneToOne = Annotated[Literal[False, "score", "pairs"], BeforeValidator(_chosen_by)]
 """By what both sides keep the best one-to-one set of the pairs found (one_to_one.py); False: all are kept."""
 Options = dict[str, object]
 """A protocol as an agreement writes it."""

@@ -19,9 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from accord.errors import UsageError
 from accord.spec import Spec
@@ -30,6 +30,15 @@ from accord.wording import counted
 OF_NAMES = ("given", "surname")
 Order = Literal["given surname", "surname given"]
 _DIRECTIVE = re.compile(r"%[A-Za-z]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character: Python has texts with it, and nobody else."""
+
+
+def _as_day(given: object) -> object:
+    """A day, or a text of one: a number would be seconds since 1970."""
+    if isinstance(given, int | float) or (isinstance(given, str) and not re.match(r"\d{4}-", given)):
+        raise ValueError("should be a day, such as 2024-06-30")
+    return given
 
 
 class Source(Spec):
@@ -44,7 +53,7 @@ class Source(Spec):
     part: Literal["given", "surname", "year", "postcode"] | None = None
     order: Order | None = None
     decimal: Literal[".", ","] | None = None
-    as_of: date | None = None
+    as_of: Annotated[date | None, BeforeValidator(_as_day)] = None
 
     @model_validator(mode="after")
     def _fits(self) -> Source:
@@ -53,6 +62,9 @@ class Source(Spec):
         return self
 
     def _problems(self) -> Iterator[str]:
+        texts = [*self.names, self.format or "", *self.missing, *self.values, *self.values.values()]
+        if any(map(_SURROGATE.search, texts)):
+            yield "a text holds half of a character, a lone surrogate"
         places = [self.column is not None, bool(self.columns), self.absent]
         if places.count(True) != 1:
             yield "name one column, or columns that are joined, or say absent = true"
