@@ -35,7 +35,7 @@ from accord.drafting.shapes import (
     share,
     spread_over_decades,
 )
-from accord.drafting.vocabulary import ENDINGS, MARKS, THING, TRIOS, WORDS
+from accord.drafting.vocabulary import ENDINGS, GENERAL, MARKS, NO_FIELDS, NUMBERS, THING, TRIOS, WORDS
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
@@ -112,14 +112,29 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
     nothing = Guess(column, ColumnKind.SKIP)
     if not cells:
         return nothing.left_out("it is empty")
-    found = _by_name(column, cells) or _by_cells(cells, sample.names_rows, column)
+    if why := _why_left_out(column):
+        return nothing.left_out(why)
+    found = _by_name(column, cells, sample.names_rows) or _by_cells(cells, sample.names_rows, column)
     if sample.filled_share < _HARDLY and not keep_sparse and found.kind is not ColumnKind.SKIP:
         return nothing.left_out("nearly all of its cells are empty", found.kind)
     return found
 
 
-def _by_name(column: str, cells: Sequence[str]) -> Guess | None:
-    for kind in _kinds_by_name(column):
+def _why_left_out(column: str) -> str:
+    """Why a column is no field, whatever its cells are, if its name says so."""
+    words = words_of(column)
+    both = {ColumnKind.CITY, ColumnKind.POSTCODE}
+    if len(words) > 1 and both <= {kind for kind in both for word in words if word in WORDS[kind]}:
+        return "it holds a postcode and a city, which are compared in columns of their own"
+    return NO_FIELDS.get("".join(words), "")
+
+
+def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | None:
+    kinds = _kinds_by_name(column)
+    if names_rows and {*words_of(column)[-1:]} & NUMBERS:
+        # The number of a vendor, or of an item, names records; that of a phone does not.
+        kinds = [kind for kind in kinds if kind not in (ColumnKind.CATEGORY, ColumnKind.TEXT)]
+    for kind in kinds:
         if _can_be(kind, cells, _is_called(column, kind)):
             return Guess(column, kind, name=_word_for(column, kind))
         # A date of birth of which only the year is known, or only the day.
@@ -190,8 +205,8 @@ def words_of(column: str) -> list[str]:
 def _word_for(column: str, kind: ColumnKind) -> str:
     """What the public vocabulary calls such a column, where a type has no name of its own."""
     words, known = words_of(column), WORDS.get(kind, {})
-    said = (known[word] for word in ("".join(words), *words) if word in known)
-    return next(said, "") if kind in SEVERAL else ""
+    said = [known[word] for word in ("".join(words), *words) if word in known]
+    return min(said, key=lambda name: name in GENERAL, default="") if kind in SEVERAL else ""
 
 
 def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
