@@ -286,6 +286,8 @@ def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
         if reading.unknown:
             cells = counted(reading.unknown_cells, "cell")
             say(f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}", err=True)
+        if reading.lone:
+            say(f"'{column}': however a cell is spelt, it means {reading.lone}; {_SAY_VALUES}", err=True)
     for name, column in fitted.by_order.items():
         typed = shlex.quote(f"{column}=TYPE:{name}")
         why = f"by the order of columns; --type {typed} names another"

@@ -45,7 +45,8 @@ _CALLED: dict[ColumnKind, str] = {
         "birth geb dob birthdate dateofbirth birthday bdate born geburtsdatum gebdatum gebdat geburtstag "
         "geboren gebam datedenaissance naissance datenaissance fechanacimiento fechadenacimiento "
         "nacimiento datadinascita datanascita nascita geboortedatum geboorte datanascimento "
-        "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd naiss nac nasc ur urodz urodzenia"
+        "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd naiss "
+        "nac nasc ur urodz urodzenia"
     ),
     ColumnKind.BIRTH_YEAR: (
         "birthyear yearofbirth yob birthyr byear geburtsjahr gebjahr jahrgang anneenaissance "
@@ -64,8 +65,8 @@ _CALLED: dict[ColumnKind, str] = {
     ),
     ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder",
     ColumnKind.SEX: (
-        "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon anrede "
-        "civilite title titulo titre tratamiento tratamento salutation aanhef"
+        "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon "
+        "anrede civilite title titulo titre tratamiento tratamento salutation aanhef"
     ),
     ColumnKind.HOUSE: (
         "house housenumber houseno housenr streetnumber streetno hausnummer hausnr hnr numerorue numrue "
