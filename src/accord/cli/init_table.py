@@ -169,7 +169,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     from accord.drafting.confirming import find_id
     from accord.table.field_source import Source
 
-    id_column, fitted = find_id(seen.columns), _fit(agreement, seen, told)
+    id_column, fitted = find_id(seen.columns), _fit(agreement, seen, told, is_own=not fixed)
     absent = fitted.absent(agreement.fields)
     lacking = [name for name in fitted.lacking if name not in absent]
     if faults := [*_lacks_id(seen, told), *_no_columns(lacking)]:
@@ -186,6 +186,8 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     layout = layout.map_dates(told.dates)
     layout.require_known(agreement.names, agreement.lists)
     _tell_fitted(fitted, absent, layout)
+    if fixed:
+        _tell_unused(seen, layout, agreement.names)
     try:
         found = check_file(agreement, told.table, None, layout, _WRITTEN)
         many = _find_unread(agreement, found)
@@ -271,11 +273,11 @@ _MENDS = (
 )
 
 
-def _fit(agreement: Agreement, seen: Seen, told: Told) -> Fitted:
+def _fit(agreement: Agreement, seen: Seen, told: Told, is_own: bool = False) -> Fitted:
     """Where the agreed names are found in the table."""
     from accord.drafting.fitting import fit
 
-    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, told.as_of)
+    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, told.as_of, is_own)
 
 
 def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
@@ -288,16 +290,22 @@ def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
             say(f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}", err=True)
         if reading.lone:
             say(f"'{column}': however a cell is spelt, it means {reading.lone}; {_SAY_VALUES}", err=True)
-    for name, column in fitted.by_order.items():
-        typed = shlex.quote(f"{column}=TYPE:{name}")
-        why = f"by the order of columns; --type {typed} names another"
-        say(f"'{column}' is taken for {name}, {why}.", err=True)
+    for name, column in fitted.alone.items():
+        typed = shlex.quote(f"{column}=skip")
+        say(f"'{column}' is taken for {name}, as the only one of its type; --type {typed} if not.", err=True)
     for name in absent:
-        say(f"Your table has no {name}: every record counts as having none.", err=True)
+        why = f" ({fitted.why[name]})" if name in fitted.why else ""
+        say(f"Your table has no {name}: every record counts as having none{why}.", err=True)
     for name, source in layout.columns.items():
         assert not isinstance(source, str)
         if source.part in OF_NAMES:
             say(f"{name} is the {source.part} name in '{source.column}', as {source.order}.", err=True)
+
+
+def _tell_unused(seen: Seen, layout: Layout, names: Iterable[str]) -> None:
+    used = {layout.id_column, *layout.own_columns(names)}
+    if unused := [f"'{one.name}'" for one in seen.columns if one.name not in used]:
+        say(f"Not used, since they meet no agreed field: {', '.join(unused)}.", err=True)
 
 
 def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:
