@@ -123,6 +123,8 @@ def _look(told: Told, agreed: Sequence[str] = ()) -> Seen:
     named = named_in(told.layout) if told.layout is not None else frozenset()
     layout = sniff_text(told.table, known, named, ())
     look = look_at(told.table, layout)
+    for number in look.nameless:
+        say(f"Column {number} has neither a name nor cells: it is left out.", err=True)
     columns = take_guesses(guess_kinds(look.samples, keep_sparse=bool(agreed)))
     if told.make_ids or known.make_ids:
         columns = without_id(columns)
@@ -241,11 +243,12 @@ def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
 def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
     from accord.drafting.confirming import find_id
 
-    return (
-        []
-        if told.make_ids or seen.layout.make_ids or find_id(seen.columns)
-        else [_NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)]
-    )
+    if told.make_ids or seen.layout.make_ids or find_id(seen.columns):
+        return []
+    fault = _NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)
+    can = [f"'{sample.column}'" for sample in seen.look.samples if sample.names_rows]
+    differ = f" All cells are filled and different in {', '.join(can)}." if can else ""
+    return [replace(fault, problem=fault.problem + differ)]
 
 
 def _require_id(seen: Seen, told: Told) -> None:

@@ -41,7 +41,9 @@ class Column:
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
-        anyway = f" `accord init --type {typed}` uses it anyway." if self.is_.kind is ColumnKind.SKIP else ""
+        # What cannot name records does not do so because its owner says so.
+        can_be = self.is_.kind is ColumnKind.SKIP and self.meant is not ColumnKind.ID
+        anyway = f" `accord init --type {typed}` uses it anyway." if can_be else ""
         return f"'{self.name}' is left out: {self.note}.{anyway}"
 
 

@@ -214,7 +214,7 @@ def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> li
     wanted = [name for name in lacking if _may_be_unnamed(kind, name)]
     free = [one for one in left if one.is_.kind is kind and (_is_numbered(one) or one.is_.name in _THINGS)]
     said = [one for one in free if _says(one, kind)]
-    found = []
+    found: list[tuple[str, Found]] = []
     if kind.value in wanted and len(said) == 1:
         found = [(kind.value, said[0])]
         wanted, free = [name for name in wanted if name != kind], [one for one in free if one is not said[0]]

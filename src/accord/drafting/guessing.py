@@ -42,6 +42,7 @@ _MOST = 0.9
 _MANY, _SOME = 0.7, 0.5
 _HARDLY = 0.01
 _FEW_VALUES = 60
+_CLASH = "some cells are empty or repeated"
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
@@ -60,6 +61,8 @@ class Sample:
     rows: int = 0
     """That are filled; 0 if they are the cells."""
     filled_share: float = 1.0
+    clash: str = ""
+    """Why it names no rows, where it nearly does."""
 
     @property
     def filled(self) -> tuple[str, ...]:
@@ -329,7 +332,7 @@ def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
             guess = (
                 guess.left_out("another column names the records", ColumnKind.IDENTIFIER)
                 if place in ids
-                else guess.left_out("some cells are empty or repeated, so it cannot name records")
+                else guess.left_out(f"it cannot name records: {samples[place].clash or _CLASH}", guess.kind)
             )
         found.append(guess)
     return found

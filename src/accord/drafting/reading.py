@@ -167,8 +167,8 @@ def _lone(sample: Sample, values: Mapping[str, str], agreed: Sequence[str]) -> s
     """The one agreed value that several frequent spellings are read as."""
     known = {value.casefold(): value for value in agreed}
     read = {cell: values.get(cell, known.get(cell)) for cell in _often(sample)}
-    (only, *others) = {value for value in read.values() if value} or {None}
-    return only if only and not others and sum(bool(value) for value in read.values()) > 1 else ""
+    meant = [value for value in read.values() if value]
+    return meant[0] if len(meant) > 1 and len({*meant}) == 1 else ""
 
 
 def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, str]:
