@@ -167,7 +167,7 @@ SHOP = HEAD.replace("surname", "isbn") + "".join(
 )
 
 
-def test_things_are_found_by_vocabulary_by_name_and_by_order(tmp_path: Path) -> None:
+def test_things_are_found_by_vocabulary_and_by_name_and_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "agreement.toml").write_text(SHOP)
     (tmp_path / "t.csv").write_text(
         "Artikelnummer;Bezeichnung;Hersteller;Zustandsangabe;Wattage;Preis;Strichcode;Alter;Lagerplatz\n"
@@ -178,8 +178,9 @@ def test_things_are_found_by_vocabulary_by_name_and_by_order(tmp_path: Path) -> 
     fit = ("init", "--from", "t.csv", "--for", "agreement.toml", "--yes", "--as-of", "2024-06-30")
     done = accord(tmp_path, *fit, "--type", "Strichcode=identifier:isbn", "--type", "Wattage=number")
     assert done.returncode == 0, done.stderr
-    assert "'Zustandsangabe' is taken for text, by the order of columns" in done.stderr
-    assert "'Lagerplatz' is taken for text_2, by the order of columns" in done.stderr
+    assert "Your table has no text_2: every record counts as having none (it may be" in done.stderr
+    assert "'Zustandsangabe' or 'Lagerplatz'" in done.stderr
+    assert "Not used, since they meet no agreed field: 'Zustandsangabe', 'Lagerplatz'." in done.stderr
     layout, fields = (
         read_layout(tmp_path / "t.csv.layout.toml"),
         read_agreement(tmp_path / "agreement.toml").fields,

@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from accord.drafting.confirming import (
+    Column,
     Columns,
     change,
     explain,
@@ -14,7 +15,7 @@ from accord.drafting.confirming import (
     without_id,
 )
 from accord.drafting.guessing import Guess
-from accord.drafting.kinds import ColumnKind
+from accord.drafting.kinds import ColumnKind, Confirmed
 from accord.errors import UsageError
 
 COLUMNS = take_guesses(
@@ -84,3 +85,15 @@ def test_an_age_is_a_year_of_birth_on_some_day() -> None:
     day = date(2024, 6, 30)
     assert found(age, day) == {"birth_year": ("a",), "surname": ("s",)}
     assert not notes(age, day)
+
+
+def test_words_before_a_family_name_are_read_before_it() -> None:
+    columns = (
+        Column("achternaam", Confirmed(ColumnKind.SURNAME)),
+        Column("tussenvoegsel", Confirmed(ColumnKind.PREFIX)),
+    )
+    (found,) = find_fields(columns)
+    assert found.is_.name == "surname"
+    assert found.own == ("tussenvoegsel", "achternaam")
+    (lone,) = explain(columns[1:], None)
+    assert "no family name" in lone.note

@@ -262,3 +262,59 @@ def test_patterns_that_take_linear_time_still_find_streets_and_prices() -> None:
     assert FITS[ColumnKind.PRICE](("EUR", "1 2 x", "5 - 6", " ")) == 0
     assert are_streets(streets) == 1
     assert are_streets(("Ab 5", "High Street", "5 ab", "12x")) == 0
+
+
+DUTCH = {
+    "lidnummer": ("81", "82", "83", "id"),
+    "voorletters": ("J.P.", "M.", "K.L.", "skip"),
+    "tussenvoegsel": ("van der", "", "de", "prefix"),
+    "achternaam": ("Berg", "Smit", "Wit", "surname"),
+    "roepnaam": ("Joop", "Mies", "Klaas", "given"),
+    "Geb.jaar": ("1961", "1972", "1983", "birth_year"),
+    "toevoeging": ("A", "bis", "", "skip"),
+}
+FIRMS = {
+    "vendor_no": ("K7", "K8", "K9", "id"),
+    "Company Name": ("Nordlicht Bau", "Ahorn Druck", "Elbe Papier", "text"),
+    "PLZ/Ort": ("20095 Hamburg", "10115 Berlin", "01067 Dresden", "skip"),
+    "USt-IdNr.": ("DE111111111", "", "DE222222222", "identifier"),
+    "Contact number": ("+49 40 123456", "+49 30 765432", "+49 351 998877", "phone"),
+    "EMAIL_ADDR": ("a@x.de", "b@y.de", "c@z.de", "email"),
+    "ADDR1": ("Ring 1", "Weg 2", "Gasse 3", "street"),
+    "Type de cuisine": ("Thai", "Italian", "Thai", "category"),
+}
+
+
+@pytest.mark.parametrize("table", [DUTCH, FIRMS], ids=["dutch", "firms"])
+def test_headers_of_several_words_say_what_they_are_of(table: dict[str, tuple[str, str, str, str]]) -> None:
+    test_columns_are_taken_for_what_they_are(table)
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "kind"),
+    [
+        ("Date naiss.", ("01/02/1950", "03/04/1999"), "birth"),
+        ("Fecha nac.", ("01/02/1950", "03/04/1999"), "birth"),
+        ("Data nasc.", ("01/02/1950", "03/04/1999"), "birth"),
+        ("Data ur.", ("1950.02.01", "1999.04.03"), "birth"),
+        ("Geb.-Dat.", ("01.02.1950", "03.04.1999"), "birth"),
+        ("Año nac.", ("1950", "1999"), "birth_year"),
+        ("Nr telefonu", ("746-636-498", "512-000-111"), "phone"),
+        ("Civilité", ("M.", "Mme"), "sex"),
+        ("Title", ("Mr", "Miss"), "sex"),
+        ("Tratamiento", ("Sr.", "Sra."), "sex"),
+        ("Title", ("A Farewell to Arms", "Emma"), "text"),
+        ("M.I.", ("A", "Q"), "middle"),
+        ("Concelho", ("Faro", "Aveiro"), "city"),
+        ("Postnr", ("411 03", "111 22"), "postcode"),
+        ("Contribuinte", ("241521845", "202743111"), "identifier"),
+    ],
+)
+def test_words_of_headers_in_many_languages(header: str, cells: tuple[str, ...], kind: str) -> None:
+    (guess,) = guess_kinds([Sample(header, cells * 20)])
+    assert guess.kind == kind
+
+
+def test_the_word_that_says_most_names_a_field() -> None:
+    (guess,) = guess_kinds([Sample("Type of cuisine", ("Thai", "Greek") * 20)])
+    assert guess.name == "cuisine"

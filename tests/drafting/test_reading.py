@@ -89,3 +89,19 @@ def test_years_in_days_postcodes_with_countries_and_the_order_of_names() -> None
     assert propose(Kind.POSTCODE, Sample("c", ("02139-1234", "SW1A 1AA", "00-950"))).said == {}
     assert order_of(Sample("c", ("Smith Mary", "Jones Linda"))) == "surname given"
     assert order_of(Sample("c", ("Mary Smith", "Linda Jones"))) == "given surname"
+
+
+def test_m_is_a_woman_beside_h_alone() -> None:
+    spanish = Sample("Sexo", ("H", "M", "H", "m") * 10)
+    assert propose(ColumnKind.SEX, spanish, ("f", "m")).said["values"] == {"h": "m", "m": "f"}
+    assert propose(ColumnKind.SEX, spanish, ("H", "M")).said == {}
+    french = Sample("Sexe", ("H", "F") * 20)
+    assert propose(ColumnKind.SEX, french, ("f", "m")).said["values"] == {"h": "m"}
+    mixed = Sample("Sex", ("H", "M", "F") * 20)
+    assert propose(ColumnKind.SEX, mixed, ("f", "m")).said["values"] == {"h": "m"}
+
+
+def test_spellings_that_all_mean_one_value_are_told() -> None:
+    assert propose(ColumnKind.SEX, Sample("s", ("Mr", "male") * 20), ("f", "m")).lone == "m"
+    assert not propose(ColumnKind.SEX, Sample("s", ("Mr", "Ms") * 20), ("f", "m")).lone
+    assert not propose(ColumnKind.SEX, Sample("s", ("f",) * 20), ("f", "m")).lone

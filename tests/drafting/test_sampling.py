@@ -55,3 +55,30 @@ def test_headers_that_name_no_columns(content: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(DataError):
         look_at(tmp_path / "t.csv", Layout())
+
+
+def test_a_column_without_name_and_cells_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('id,a,\n1,"x\n,y",\n2,z,\n')
+    look = look_at(path, Layout())
+    assert [sample.column for sample in look.samples] == ["id", "a"]
+    assert look.nameless == (3,)
+    path.write_text("id,a,\n1,x,\n2,z,?\n")
+    with pytest.raises(DataError, match="Column 3 has no name"):
+        look_at(path, Layout())
+
+
+def test_a_title_above_the_header_is_suspected(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Members 2024,,\nid,a,b\n1,x,y\n")
+    with pytest.raises(DataError, match="title stand above the header"):
+        look_at(path, Layout())
+
+
+def test_rows_that_a_column_cannot_tell_apart_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,nr,n\n1,7,x\n2,8,y\n3,,z\n2,9,w\n")
+    same, empty, differ = look_at(path, Layout()).samples
+    assert same.clash == "rows 2 and 4 have the same"
+    assert empty.clash == "1 cell of it is empty, the first in row 3"
+    assert (differ.clash, differ.names_rows) == ("", True)

@@ -18,6 +18,7 @@ from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec
 from accord.table.layout import Layout, Source
 from accord.table.sniffing import find_encoding, sniff_text
+from accord.table.sources.opening import column_names, open_table
 
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
@@ -182,3 +183,21 @@ def test_a_column_of_dates_is_judged_once_without_what_means_none(tmp_path: Path
     assert {name: dates.fits for name, dates in found.items()} == {"birth": ("%Y%m%d",)}
     named = Layout(columns={"birth": Source(column="dob", format="%Y%m%d")})
     assert sniff_dates(path, named, fields) == {}
+
+
+def test_a_line_that_states_the_delimiter_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("\ufeffsep=;\r\nid;a,b\r\n1;x,y\r\n2;\r\n".encode())
+    layout = sniff_text(path, Layout(), (), ())
+    assert layout.delimiter == ";"
+    assert column_names(path, layout) == ["id", "a,b"]
+    (batch,) = open_table(path, ["id", "a,b"], layout).batches
+    assert batch.to_pydict() == {"id": ["1", "2"], "a,b": ["x,y", None]}
+
+
+def test_rows_below_such_a_line_are_counted_from_the_header_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sep=;\nid;a\n1;x\n2;y;z\n")
+    table = open_table(path, ["id"], sniff_text(path, Layout(), (), ()))
+    assert sum(batch.num_rows for batch in table.batches) == 1
+    assert [fault.place for fault in table.broken.values()] == ["row 2"]

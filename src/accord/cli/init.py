@@ -112,7 +112,7 @@ def init(
     The draft follows from what you confirm about your columns and from your answers, and from nothing else in
     the table. On a terminal you are asked; in scripts answers are options.
 
-    Types of columns: given, surname, surname_2, middle, name (whole), birth, birth_year, birth_month,
+    Types of columns: given, surname, surname_2, prefix, middle, name (whole), birth, birth_year, birth_month,
     birth_day, age, sex, street, house, city, postcode, phone, email, identifier, category, yesno, date, year,
     text, price, number, latitude, longitude; id, skip. Some can be named: category:brand.
     """

@@ -123,6 +123,8 @@ def _look(told: Told, agreed: Sequence[str] = ()) -> Seen:
     named = named_in(told.layout) if told.layout is not None else frozenset()
     layout = sniff_text(told.table, known, named, ())
     look = look_at(told.table, layout)
+    for number in look.nameless:
+        say(f"Column {number} has neither a name nor cells: it is left out.", err=True)
     columns = take_guesses(guess_kinds(look.samples, keep_sparse=bool(agreed)))
     if told.make_ids or known.make_ids:
         columns = without_id(columns)
@@ -172,7 +174,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     from accord.drafting.confirming import find_id
     from accord.table.field_source import Source
 
-    id_column, fitted = find_id(seen.columns), _fit(agreement, seen, told)
+    id_column, fitted = find_id(seen.columns), _fit(agreement, seen, told, is_own=not fixed)
     absent = fitted.absent(agreement.fields)
     lacking = [name for name in fitted.lacking if name not in absent]
     if faults := [*_lacks_id(seen, told), *_no_columns(lacking)]:
@@ -189,6 +191,8 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     layout = layout.map_dates(told.dates)
     layout.require_known(agreement.names, agreement.lists)
     _tell_fitted(fitted, absent, layout)
+    if fixed:
+        _tell_unused(seen, layout, agreement.names)
     try:
         found = check_file(agreement, told.table, None, layout, _WRITTEN)
         many = _find_unread(agreement, found)
@@ -243,11 +247,12 @@ def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
 def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
     from accord.drafting.confirming import find_id
 
-    return (
-        []
-        if told.make_ids or seen.layout.make_ids or find_id(seen.columns)
-        else [_NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)]
-    )
+    if told.make_ids or seen.layout.make_ids or find_id(seen.columns):
+        return []
+    fault = _NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)
+    can = [f"'{sample.column}'" for sample in seen.look.samples if sample.names_rows]
+    differ = f" All cells are filled and different in {', '.join(can)}." if can else ""
+    return [replace(fault, problem=fault.problem + differ)]
 
 
 def _require_id(seen: Seen, told: Told) -> None:
@@ -275,11 +280,11 @@ _MENDS = (
 )
 
 
-def _fit(agreement: Agreement, seen: Seen, told: Told) -> Fitted:
+def _fit(agreement: Agreement, seen: Seen, told: Told, is_own: bool = False) -> Fitted:
     """Where the agreed names are found in the table."""
     from accord.drafting.fitting import fit
 
-    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, told.as_of)
+    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, told.as_of, is_own)
 
 
 def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
@@ -297,15 +302,26 @@ def _fitted_lines(fitted: Fitted, absent: Iterable[str], layout: Layout) -> Iter
         if reading.unknown:
             cells = counted(reading.unknown_cells, "cell")
             yield f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}"
-    for name, column in fitted.by_order.items():
-        typed = shlex.quote(f"{column}=TYPE:{name}")
-        yield f"'{column}' is taken for {name}, by the order of columns; --type {typed} names another."
+        if reading.lone:
+            yield f"'{column}': however a cell is spelt, it means {reading.lone}; {_SAY_VALUES}"
+    for name, column in fitted.alone.items():
+        typed = shlex.quote(f"{column}=skip")
+        yield f"'{column}' is taken for {name}, as the only one of its type; --type {typed} if not."
     for name in absent:
-        yield f"Your table has no {name}: every record counts as having none."
+        why = f" ({fitted.why[name]})" if name in fitted.why else ""
+        yield f"Your table has no {name}: every record counts as having none{why}."
     for name, source in layout.columns.items():
         assert not isinstance(source, str)
         if source.part in OF_NAMES:
             yield f"{name} is the {source.part} name in '{source.column}', as {source.order}."
+
+
+def _tell_unused(seen: Seen, layout: Layout, names: Iterable[str]) -> None:
+    from accord.cli.link import plain
+
+    used = {layout.id_column, *layout.own_columns(names)}
+    if unused := [f"'{one.name}'" for one in seen.columns if one.name not in used]:
+        say(plain(f"Not used, since they meet no agreed field: {', '.join(unused)}."), err=True)
 
 
 def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ _NO_DAY = "it needs the day that ages are of: say `accord init --as-of 2024-06-3
 _BORN = "the date of birth says it already"
 _NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
 _NO_STREET = "there is no street that it is the number of"
+_NO_SURNAME = "there is no family name that it stands before"
 _OF_BIRTH = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
 
 
@@ -40,7 +41,9 @@ class Column:
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
-        anyway = f" `accord init --type {typed}` uses it anyway." if self.is_.kind is ColumnKind.SKIP else ""
+        # What cannot name records does not do so because its owner says so.
+        can_be = self.is_.kind is ColumnKind.SKIP and self.meant is not ColumnKind.ID
+        anyway = f" `accord init --type {typed}` uses it anyway." if can_be else ""
         return f"'{self.name}' is left out: {self.note}.{anyway}"
 
 
@@ -140,6 +143,10 @@ def _put_together(
         joined[ColumnKind.STREET] = (ColumnKind.STREET, ColumnKind.HOUSE)
     elif ColumnKind.HOUSE in first:
         notes[ColumnKind.HOUSE] = _NO_STREET
+    if ColumnKind.PREFIX in first and ColumnKind.SURNAME in first:
+        joined[ColumnKind.SURNAME] = (ColumnKind.PREFIX, ColumnKind.SURNAME)
+    elif ColumnKind.PREFIX in first:
+        notes[ColumnKind.PREFIX] = _NO_SURNAME
     of = {kind: whole for whole, kinds in joined.items() for kind in kinds}
     found: dict[object, tuple[Confirmed, Columns]] = {}
     for one in columns:
@@ -150,6 +157,11 @@ def _put_together(
         whole = of[kind] if kind in of and first[kind] is one else None
         name, parts = found.get(whole, (Confirmed(whole or kind, one.is_.name), ()))
         found[whole or one.name] = name, (*parts, one)
+    if ColumnKind.SURNAME in found:
+        # What stands before a family name is read before it, wherever its column is.
+        name, parts = found[ColumnKind.SURNAME]
+        ordered = sorted(parts, key=lambda one: one.is_.kind is not ColumnKind.PREFIX)
+        found[ColumnKind.SURNAME] = name, tuple(ordered)
     return [*found.values()], {first[kind].name: note for kind, note in notes.items()}
 
 

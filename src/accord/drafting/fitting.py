@@ -2,8 +2,9 @@
 
 An agreed name is found, in this order: in the column that was confirmed to be it; in columns that it can be
 made of (a whole name of its parts or a part of it, a year of birth of the date); in a column that is called
-so, or nearly so; among several of one type by the order of columns. What is found nowhere is absent: every
-record counts as having none, which its owner is told.
+so, or nearly so; in the only column of its type, if no other agreed name is left for that. Where several would
+do, none is taken: a wrong column counts against true pairs, and an absent one does not. What is found nowhere
+is absent: every record counts as having none, which its owner is told.
 
 How cells are read goes with it (reading.py). All of it is for the owner's layout.
 """
@@ -17,11 +18,11 @@ from datetime import date
 from typing import Any
 
 from accord.drafting.confirming import Columns, Found, find_fields
-from accord.drafting.guessing import Sample
+from accord.drafting.guessing import Sample, words_of
 from accord.drafting.kinds import SEVERAL, ColumnKind
 from accord.drafting.reading import Reading, order_of, propose, two_digit_years
-from accord.drafting.vocabulary import WORDS
-from accord.fields.schema import CategoryField, FieldSpec
+from accord.drafting.vocabulary import THING, WORDS
+from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField
 from accord.table.field_source import Source
 from accord.table.opened import nearest
 
@@ -34,8 +35,10 @@ class Fitted:
     lacking: list[str] = field(default_factory=list)
     readings: dict[str, Reading] = field(default_factory=dict)
     """By own column, how it is read."""
-    by_order: dict[str, str] = field(default_factory=dict)
-    """By agreed name, the column that only the order of columns speaks for."""
+    alone: dict[str, str] = field(default_factory=dict)
+    """By agreed name, the column that only its type speaks for."""
+    why: dict[str, str] = field(default_factory=dict)
+    """By agreed name that is found nowhere, what its owner should know."""
 
     def absent(self, fields: Mapping[str, FieldSpec]) -> list[str]:
         """Those of the lacking that may be missing: the agreement lets every reader of them lack a value,
@@ -56,32 +59,41 @@ def fit(
     names: Sequence[str],
     fields: Mapping[str, FieldSpec],
     as_of: date | None = None,
+    is_own: bool = False,
 ) -> Fitted:
-    """Where each of these agreed names is found, under agreed fields."""
+    """Where each of these agreed names is found, under agreed fields; `is_own` says that the agreement is
+    drafted from this table, so that a number tells one of its columns."""
     found, fitted = find_fields(columns, as_of), Fitted()
     by_column = {sample.column: sample for sample in samples}
-    own = {one.is_.name: one for one in found}
-    left = [one for one in found if one.is_.name not in names]
-    for name in names:
+    left = list(found)
+
+    def take(name: str, one: Found) -> None:
+        left.remove(one)
+        fitted.sources[name] = _source(name, one, by_column, fields, as_of, fitted)
+
+    def lacking() -> list[str]:
+        return [name for name in names if name not in fitted.sources]
+
+    own = {one.is_.name: one for one in found if is_own or not _is_numbered(one) or _was_named(one)}
+    for name in lacking():
         if name in own:
-            fitted.sources[name] = _source(name, own[name], by_column, fields, as_of, fitted)
-            if _is_numbered(own[name]) and len(_numbered(own[name].is_.kind, [*names, *own])) > 1:
-                fitted.by_order[name] = own[name].own[0]
-    for name in [name for name in names if name not in fitted.sources]:
-        source = _make_of_others(name, found, by_column)
-        if source is not None:
+            take(name, own[name])
+    for name in lacking():
+        if (source := _make_of_others(name, found, by_column)) is not None:
             fitted.sources[name] = source
-    for name in [name for name in names if name not in fitted.sources]:
-        one = _find_called(name, left) or _find_by_order(name, left)
+    for name in lacking():
         same = next((column for column in columns if column.name == name), None)
-        if one is None and same is not None:
+        if (one := _find_called(name, _suiting(name, left, fields))) is not None:
+            take(name, one)
+        elif same is not None:
             fitted.sources[name] = Source(column=name)
-        elif one is not None:
-            left.remove(one)
-            fitted.sources[name] = _source(name, one, by_column, fields, as_of, fitted)
-            if nearest(name, [*one.own]) is None and name not in one.own:
-                fitted.by_order[name] = one.own[0]
-    fitted.lacking = [name for name in names if name not in fitted.sources]
+    for kind in sorted(SEVERAL):
+        for name, one in _pair(kind, lacking(), left):
+            if not _says(one, kind):
+                fitted.alone[name] = one.own[0]
+            take(name, one)
+    fitted.lacking = lacking()
+    fitted.why = {name: why for name in fitted.lacking if (why := _why(name, columns, left))}
     return fitted
 
 
@@ -92,6 +104,16 @@ def _numbered(kind: ColumnKind, names: Iterable[str]) -> set[str]:
 
 def _is_numbered(found: Found) -> bool:
     return found.is_.kind in SEVERAL and bool(_numbered(found.is_.kind, [found.is_.name]))
+
+
+def _was_named(found: Found) -> bool:
+    """Whether its owner, or the vocabulary, gave it this name."""
+    return found.columns[0].is_.name == found.is_.name
+
+
+def _says(found: Found, kind: ColumnKind) -> bool:
+    """Whether the whole header of a column is a general word for its type, such as a price."""
+    return WORDS.get(kind, {}).get("".join(words_of(found.own[0]))) == ""
 
 
 def _source(
@@ -156,19 +178,74 @@ def _make_of_others(name: str, found: Sequence[Found], samples: Mapping[str, Sam
     return None
 
 
+_SUITING: dict[type, frozenset[ColumnKind]] = {
+    NumberField: frozenset({ColumnKind.NUMBER, ColumnKind.PRICE, ColumnKind.YEAR}),
+    DateField: frozenset({ColumnKind.DATE}),
+}
+_NUMERIC = frozenset(kind for kinds in _SUITING.values() for kind in kinds)
+
+
+def _suiting(name: str, left: Sequence[Found], fields: Mapping[str, FieldSpec]) -> list[Found]:
+    """Of the fields that are left, those whose types an agreed name can be read of: numbers are no texts."""
+    kinds = {kind for spec in _of(name, fields) for kind in _SUITING.get(type(spec), SEVERAL - _NUMERIC)}
+    return [one for one in left if one.is_.kind in kinds]
+
+
 def _find_called(name: str, left: Sequence[Found]) -> Found | None:
-    """The field whose column is called as agreed, or nearly so."""
-    several = [one for one in left if one.is_.kind in SEVERAL]
-    if same := [one for one in several if name in one.own]:
+    """The field whose column is called as agreed, or nearly so, or has the agreed name among its words."""
+    if same := [one for one in left if name in one.own]:
         return same[0]
-    near = nearest(name, [one.own[0] for one in several])
-    return next((one for one in several if near in one.own), None)
+    near = nearest(name, [one.own[0] for one in left])
+    if near is None:
+        words = words_of(name)
+        said = [one.own[0] for one in left if {*words} <= {*words_of(one.own[0])}]
+        near = said[0] if len(said) == 1 and not _is_type(name) else None
+    return next((one for one in left if near in one.own), None)
 
 
-def _find_by_order(name: str, left: Sequence[Found]) -> Found | None:
-    """The first that is left of the type that the agreed name tells, as it is numbered (`text_2`) or as the
-    public vocabulary has it; then one of which the vocabulary has no other name."""
-    if numbered := [kind for kind in SEVERAL if _numbered(kind, [name])]:
-        return next((one for one in left if one.is_.kind in numbered), None)
-    kinds = [kind for kind, words in WORDS.items() if kind in SEVERAL and name in words.values()]
-    return next((one for one in left if _is_numbered(one) and one.is_.kind in kinds), None)
+def _is_type(name: str) -> bool:
+    """Whether a name says no more than a type and a number."""
+    return any(_numbered(kind, [name]) for kind in SEVERAL)
+
+
+def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> list[tuple[str, Found]]:
+    """What can only be meant: the column whose whole header says the type, for the agreed name that says no
+    more; then the only one that is left, for the only name that is."""
+    wanted = [name for name in lacking if _may_be_unnamed(kind, name)]
+    free = [one for one in left if one.is_.kind is kind and (_is_numbered(one) or one.is_.name in _THINGS)]
+    said = [one for one in free if _says(one, kind)]
+    found: list[tuple[str, Found]] = []
+    if kind.value in wanted and len(said) == 1:
+        found = [(kind.value, said[0])]
+        wanted, free = [name for name in wanted if name != kind], [one for one in free if one is not said[0]]
+    if len(wanted) == len(free) == 1:
+        found.append((wanted[0], free[0]))
+    return found
+
+
+_THINGS = (THING, "company")
+"""What things are called, and firms."""
+_TELLING = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO})
+"""Types whose agreed names say what they are of: another column of the type is another thing."""
+
+
+def _may_be_unnamed(kind: ColumnKind, name: str) -> bool:
+    """Whether an agreed name is of a type, and a column that the vocabulary does not know may be it."""
+    known = kind not in _TELLING and name in WORDS[kind].values()
+    return known or bool(_numbered(kind, [name]))
+
+
+def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
+    """Why an agreed name is found nowhere, where a column of the table comes near."""
+    years = (ColumnKind.BIRTH_YEAR, ColumnKind.AGE)
+    year = next((one.name for one in columns if one.is_.kind in years), None)
+    if name == ColumnKind.BIRTH and year is not None:
+        return (
+            f"your '{year}' gives only a year of birth, and the agreement compares dates; it can if the side "
+            "with years drafts it"
+        )
+    kind = next((kind for kind in SEVERAL if _numbered(kind, [name])), None)
+    if some := [f"'{one.own[0]}'" for one in left if kind is not None and one.is_.kind is kind]:
+        typed = f"--type COLUMN={kind}:{name}"
+        return f"it may be {' or '.join(some)}, and only its owner can tell: {typed}"
+    return ""

@@ -35,13 +35,14 @@ from accord.drafting.shapes import (
     share,
     spread_over_decades,
 )
-from accord.drafting.vocabulary import ENDINGS, MARKS, THING, TRIOS, WORDS
+from accord.drafting.vocabulary import ENDINGS, GENERAL, MARKS, NO_FIELDS, NUMBERS, THING, TRIOS, WORDS
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
 _MANY, _SOME = 0.7, 0.5
 _HARDLY = 0.01
 _FEW_VALUES = 60
+_CLASH = "some cells are empty or repeated"
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
@@ -60,6 +61,8 @@ class Sample:
     rows: int = 0
     """That are filled; 0 if they are the cells."""
     filled_share: float = 1.0
+    clash: str = ""
+    """Why it names no rows, where it nearly does."""
 
     @property
     def filled(self) -> tuple[str, ...]:
@@ -112,14 +115,29 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
     nothing = Guess(column, ColumnKind.SKIP)
     if not cells:
         return nothing.left_out("it is empty")
-    found = _by_name(column, cells) or _by_cells(cells, sample.names_rows, column)
+    if why := _why_left_out(column):
+        return nothing.left_out(why)
+    found = _by_name(column, cells, sample.names_rows) or _by_cells(cells, sample.names_rows, column)
     if sample.filled_share < _HARDLY and not keep_sparse and found.kind is not ColumnKind.SKIP:
         return nothing.left_out("nearly all of its cells are empty", found.kind)
     return found
 
 
-def _by_name(column: str, cells: Sequence[str]) -> Guess | None:
-    for kind in _kinds_by_name(column):
+def _why_left_out(column: str) -> str:
+    """Why a column is no field, whatever its cells are, if its name says so."""
+    words = words_of(column)
+    both = {ColumnKind.CITY, ColumnKind.POSTCODE}
+    if len(words) > 1 and both <= {kind for kind in both for word in words if word in WORDS[kind]}:
+        return "it holds a postcode and a city, which are compared in columns of their own"
+    return NO_FIELDS.get("".join(words), "")
+
+
+def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | None:
+    kinds = _kinds_by_name(column)
+    if names_rows and {*words_of(column)[-1:]} & NUMBERS:
+        # The number of a vendor, or of an item, names records; that of a phone does not.
+        kinds = [kind for kind in kinds if kind not in (ColumnKind.CATEGORY, ColumnKind.TEXT)]
+    for kind in kinds:
         if _can_be(kind, cells, _is_called(column, kind)):
             return Guess(column, kind, name=_word_for(column, kind))
         # A date of birth of which only the year is known, or only the day.
@@ -190,8 +208,8 @@ def words_of(column: str) -> list[str]:
 def _word_for(column: str, kind: ColumnKind) -> str:
     """What the public vocabulary calls such a column, where a type has no name of its own."""
     words, known = words_of(column), WORDS.get(kind, {})
-    said = (known[word] for word in ("".join(words), *words) if word in known)
-    return next(said, "") if kind in SEVERAL else ""
+    said = [known[word] for word in ("".join(words), *words) if word in known]
+    return min(said, key=lambda name: name in GENERAL, default="") if kind in SEVERAL else ""
 
 
 def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
@@ -314,7 +332,7 @@ def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
             guess = (
                 guess.left_out("another column names the records", ColumnKind.IDENTIFIER)
                 if place in ids
-                else guess.left_out("some cells are empty or repeated, so it cannot name records")
+                else guess.left_out(f"it cannot name records: {samples[place].clash or _CLASH}", guess.kind)
             )
         found.append(guess)
     return found

@@ -22,6 +22,7 @@ class ColumnKind(StrEnum):
     GIVEN = "given"
     SURNAME = "surname"
     SURNAME_2 = "surname_2"
+    PREFIX = "prefix"
     MIDDLE = "middle"
     NAME = "name"
     BIRTH = "birth"
@@ -54,6 +55,7 @@ MEANINGS = {
     ColumnKind.GIVEN: "given name",
     ColumnKind.SURNAME: "family name",
     ColumnKind.SURNAME_2: "second family name",
+    ColumnKind.PREFIX: "words before the family name, in a column of their own, such as van",
     ColumnKind.MIDDLE: "middle name",
     ColumnKind.NAME: "whole name of a person",
     ColumnKind.BIRTH: "date of birth",
@@ -98,7 +100,9 @@ SEVERAL = frozenset(
     }
 )
 """May stand several times, and be named."""
-PARTS = frozenset({ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY, ColumnKind.AGE, ColumnKind.HOUSE})
+PARTS = frozenset(
+    {ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY, ColumnKind.AGE, ColumnKind.HOUSE, ColumnKind.PREFIX}
+)
 """Of fields that other columns belong to as well; never in an agreement by themselves."""
 LOCAL = frozenset({ColumnKind.ID, ColumnKind.SKIP})
 """Never in an agreement."""

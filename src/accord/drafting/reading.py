@@ -8,7 +8,7 @@ draft.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -22,6 +22,7 @@ from accord.fields.making import parse_date
 
 _OFTEN, _SOME_TIMES = 0.01, 3
 """A cell that may mean something is a mark where it occurs more often than it should."""
+_FREQUENT = 0.05
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
 ) | {ColumnKind.CITY, ColumnKind.CATEGORY}
@@ -54,6 +55,8 @@ class Reading:
     unknown: tuple[str, ...] = ()
     """Spellings that are none of the agreed values and mean none that is known."""
     unknown_cells: int = 0
+    lone: str = ""
+    """The agreed value that all cells mean, where they are spelt in several ways."""
 
     def tell(self) -> str:
         """What its owner is told; empty if it is read as it is."""
@@ -81,7 +84,7 @@ def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Rea
         said["values"] = values
     said |= _written(kind, _without(sample, marks))
     cells = sum(sample.common[cell] for cell in unknown)
-    return Reading(said, unknown, cells)
+    return Reading(said, unknown, cells, _lone(sample, values, agreed))
 
 
 def order_of(sample: Sample) -> str:
@@ -123,24 +126,49 @@ def _values(
     kind: ColumnKind, sample: Sample, agreed: Sequence[str], marks: Sequence[str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """By spelling, the agreed value that it means, and the spellings that mean none."""
-    meanings = {ColumnKind.SEX: {**SEXES, **NUMBERED_SEXES}, ColumnKind.YESNO: YES_NO}.get(kind)
-    if meanings is None or not agreed:
+    if kind not in (ColumnKind.SEX, ColumnKind.YESNO) or not agreed:
         return {}, ()
     spelt = {value.casefold(): value for value in agreed}
+    meanings, theirs = (
+        (YES_NO, YES_NO) if kind is ColumnKind.YESNO else (_sexes(_often(sample)), _sexes(set(spelt)))
+    )
     # Of values that mean the same the first is taken, which comes last here.
-    meant = {meanings[value]: value for value in reversed(spelt) if value in meanings}
+    meant = {theirs[value]: value for value in reversed(spelt) if value in theirs}
     values: dict[str, str] = {}
     unknown = []
     for cell in sample.common:
         folded = cell.casefold()
-        if folded in spelt or cell in marks or folded in MARKS:
-            continue
         meaning = meanings.get(folded) or meanings.get(folded.rstrip("."))
+        # An agreed value is itself, unless it means another in this table.
+        is_agreed = folded in spelt and meanings.get(folded) == theirs.get(folded)
+        if is_agreed or cell in marks or folded in MARKS:
+            continue
         if meaning in meant:
             values.setdefault(folded, spelt[meant[meaning]])
         else:
             unknown.append(cell)
     return values, tuple(unknown)
+
+
+def _often(sample: Sample) -> set[str]:
+    """Spellings that too many cells have for slips."""
+    return {cell.casefold() for cell, count in sample.common.items() if count > _FREQUENT * sample.size}
+
+
+def _sexes(spelt: Set[str]) -> dict[str, str]:
+    """What spellings of sexes mean where these are used: beside H, a man, and without another word for a
+    woman, M is one (hombre, mujer)."""
+    meanings = {**SEXES, **NUMBERED_SEXES}
+    women = {word for word in spelt if meanings.get(word) == "f"}
+    return meanings | {"m": "f"} if {"h", "m"} <= spelt and not women else meanings
+
+
+def _lone(sample: Sample, values: Mapping[str, str], agreed: Sequence[str]) -> str:
+    """The one agreed value that several frequent spellings are read as."""
+    known = {value.casefold(): value for value in agreed}
+    read = {cell: values.get(cell, known.get(cell)) for cell in _often(sample)}
+    meant = [value for value in read.values() if value]
+    return meant[0] if len(meant) > 1 and len({*meant}) == 1 else ""
 
 
 def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, str]:

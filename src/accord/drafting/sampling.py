@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,10 +19,13 @@ from accord.fields.folding import trim
 from accord.table.address import Address
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
-from accord.table.sources.opening import Place, column_names, open_table
+from accord.table.sources.csv import filled_places
+from accord.table.sources.opening import Place, column_names, kind_of, open_table
+from accord.wording import counted
 
 _CELLS = 1_000
 _COMMON = 60
+_TITLE = "Does a title stand above the header? The header must come first: remove the lines above it."
 
 
 @dataclass(frozen=True)
@@ -30,27 +34,39 @@ class TableSample:
 
     rows: int
     samples: tuple[Sample, ...]
+    nameless: tuple[int, ...] = ()
+    """Columns, counted from 1, without a name or a cell: nobody can mean them."""
 
 
 def look_at(place: Place, layout: Layout) -> TableSample:
     """Look at a file whose encoding, delimiter and quote are known; raises all faults of its header."""
-    names, path = column_names(place, layout), place.name if isinstance(place, Address) else str(place)
-    _require_names(path, names)
+    header, path = column_names(place, layout), place.name if isinstance(place, Address) else str(place)
+    nameless = tuple(number for number, name in enumerate(header, 1) if not name.strip())
+    _require_names(path, header, _with_cells(place, layout, nameless))
+    names = [name for name in header if name.strip()]
     batches = [_texts(batch) for batch in open_table(place, names, layout).batches]
     table = pa.Table.from_batches(batches) if batches else None
     if table is None or not table.num_rows:
         raise DataError(path, [Fault("", "There are no rows below the header.", "Is it the right file?")])
-    return TableSample(table.num_rows, tuple(_sample(name, table[name]) for name in names))
+    return TableSample(table.num_rows, tuple(_sample(name, table[name]) for name in names), nameless)
 
 
-def _require_names(path: str, names: list[str]) -> None:
+def _with_cells(place: Place, layout: Layout, numbers: tuple[int, ...]) -> list[int]:
+    """Those of the columns without a name that have cells; as far as is known, all of them."""
+    if not numbers or not isinstance(place, Path) or kind_of(place) != "csv":
+        return [*numbers]
+    return sorted({*numbers} & filled_places(place, layout))
+
+
+def _require_names(path: str, names: list[str], nameless: list[int]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     faults = [
         Fault(f"column '{name}'", "appears more than once in the header.", "Rename one.") for name in twice
     ]
-    if nameless := [place for place, name in enumerate(names, 1) if not name.strip()]:
+    if nameless:
         places = ", ".join(map(str, nameless))
-        faults.append(Fault("", f"Column {places} has no name.", "Name it, or remove it."))
+        mend = _TITLE if 2 * len(nameless) >= len(names) else "Name it, or remove it."
+        faults.append(Fault("", f"Column {places} has no name.", mend))
     if faults:
         raise DataError(path, faults)
 
@@ -66,7 +82,21 @@ def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
     # Spread over the table: rows that stand together may be alike.
     rows = range(0, len(filled), max(1, len(filled) // _CELLS))[:_CELLS]
     some = tuple(filled.take(pa.array(rows, pa.int64())).to_pylist())
-    return Sample(name, some, differ, _count(filled), len(filled), len(filled) / max(1, len(texts)))
+    clash = "" if differ else _find_clash(texts)
+    return Sample(name, some, differ, _count(filled), len(filled), len(filled) / max(1, len(texts)), clash)
+
+
+def _find_clash(texts: pa.Array) -> str:
+    """Which rows have no cell, or the same, in a column where most are different."""
+    if empty := texts.null_count:
+        first = pc.index(pc.is_null(texts), True).as_py() + 1
+        return f"{counted(empty, 'cell')} of it {'is' if empty == 1 else 'are'} empty, the first in row {first:,}"
+    counts = pc.value_counts(texts)
+    if 2 * len(counts) < len(texts):
+        return ""
+    again = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0]
+    one, other = pc.indices_nonzero(pc.equal(texts, again))[:2].to_pylist()
+    return f"rows {one + 1:,} and {other + 1:,} have the same"
 
 
 def _count(filled: pa.Array) -> dict[str, int]:

@@ -19,31 +19,34 @@ _CALLED: dict[ColumnKind, str] = {
     ColumnKind.GIVEN: (
         "given givenname first firstname fname forename forenames christianname vorname vornamen "
         "rufname prenom prenoms nombre nombres nome primernombre namefirst voornaam voornamen primeironome "
-        "imie imiona fornamn tilltalsnamn"
+        "imie imiona fornamn tilltalsnamn roepnaam nomeproprio"
     ),
     ColumnKind.SURNAME: (
         "surname last lastname lname familyname family nachname familienname zuname nomdefamille nomfamille "
         "apellido apellidos apellido1 primerapellido apellidopaterno cognome namelast achternaam apelido "
         "sobrenome ultimonome nazwisko efternamn surname1 lastname1"
     ),
+    ColumnKind.PREFIX: "tussenvoegsel tussenvoegsels voorvoegsel voorvoegsels namensvorsatz surnameprefix",
     ColumnKind.SURNAME_2: (
         "surname2 secondsurname lastname2 secondlastname apellido2 segundoapellido apellidomaterno apelido2 "
         "zweiternachname secondocognome sobrenome2"
     ),
     ColumnKind.MIDDLE: (
         "middle middlename mname secondname middleinitial zweitername zweitname zweitvorname deuxiemeprenom "
-        "segundonombre tweedenaam nomedomeio drugieimie mellannamn secondonome"
+        "segundonombre tweedenaam nomedomeio drugieimie mellannamn secondonome mi"
     ),
     ColumnKind.NAME: (
         "name person patient customer client kunde mitglied fullname wholename personname patientname "
         "customername clientname vollername nom nombrecompleto nomecompleto nomcomplet nomprenom "
-        "firstandsurname nameandsurname naam volledigenaam klant imieinazwisko namn fullstandigtnamn cliente"
+        "firstandsurname nameandsurname naam volledigenaam klant imieinazwisko namn fullstandigtnamn cliente "
+        "nominativo"
     ),
     ColumnKind.BIRTH: (
         "birth geb dob birthdate dateofbirth birthday bdate born geburtsdatum gebdatum gebdat geburtstag "
         "geboren gebam datedenaissance naissance datenaissance fechanacimiento fechadenacimiento "
         "nacimiento datadinascita datanascita nascita geboortedatum geboorte datanascimento "
-        "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd"
+        "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd naiss "
+        "nac nasc ur urodz urodzenia"
     ),
     ColumnKind.BIRTH_YEAR: (
         "birthyear yearofbirth yob birthyr byear geburtsjahr gebjahr jahrgang anneenaissance "
@@ -62,7 +65,8 @@ _CALLED: dict[ColumnKind, str] = {
     ),
     ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder",
     ColumnKind.SEX: (
-        "sex gender sexcode gendercode geschlecht sexe genre sexo genero sesso geslacht plec kon anrede"
+        "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon "
+        "anrede civilite title titulo titre tratamiento tratamento salutation aanhef"
     ),
     ColumnKind.HOUSE: (
         "house housenumber houseno housenr streetnumber streetno hausnummer hausnr hnr numerorue numrue "
@@ -70,27 +74,28 @@ _CALLED: dict[ColumnKind, str] = {
         "husnummer addressnumber"
     ),
     ColumnKind.STREET: (
-        "street streetname streetaddress address address1 addressline1 addr strasse str anschrift "
+        "street streetname streetaddress address address1 addressline1 addr addr1 strasse str anschrift "
         "adresse adresse1 rue voie calle direccion via indirizzo straat straatnaam adres rua morada endereco "
         "ulica gata gatuadress adress"
     ),
     ColumnKind.CITY: (
         "city town place municipality suburb ort wohnort stadt gemeinde ville commune "
         "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
-        "miejscowosc stad postort"
+        "miejscowosc stad postort localidade concelho"
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
-        "kodpocztowy codicepostale"
+        "kodpocztowy codicepostale postnr codpostal"
     ),
     ColumnKind.PHONE: (
         "phone phonenumber phoneno telephone tel telno mobile mobilephone cell cellphone telefon "
         "telefonnummer telefonnr handy handynummer mobil mobilnummer rufnummer portable telefono "
-        "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr"
+        "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr "
+        "telefonu telefonico contact contacto contatto contato kontakt kontaktowy mobiltelefon"
     ),
     ColumnKind.EMAIL: (
         "email mail emailaddress mailaddress emailadresse courriel correo correoelectronico emailadres "
-        "epost adresemail mel"
+        "epost adresemail mel emailaddr mailaddr postaelettronica"
     ),
     ColumnKind.LATITUDE: "latitude lat breite breitengrad geobreite latitud latitudine breedtegraad",
     ColumnKind.LONGITUDE: (
@@ -106,11 +111,14 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "ssn": (
             "ssn socialsecuritynumber socsecid socialsecurity sozialversicherungsnummer rvnr svnr nir "
             "numerosecu numerosecuritesociale numss nino bsn pesel personnummer dni nif cpf nie "
-            "codicefiscale medicareid"
+            "codicefiscale medicareid contribuinte numerocontribuinte"
         ),
         "nhs": "nhs nhsnumber nhsno",
         "passport": "passport passportnumber passnummer reisepass passeport pasaporte passaporto",
-        "tax": "taxid vat vatid steuerid steuernummer ustid siren siret partitaiva cif nip btwnummer",
+        "tax": (
+            "taxid vat vatid vatno vatnumber steuerid steuernummer ustid ustidnr ustidnummer siren siret "
+            "partitaiva cif nip btwnummer"
+        ),
         "ean": "ean ean13 gtin upc barcode strichcode codebarres",
         "isbn": "isbn isbn13 isbn10",
         "issn": "issn",
@@ -177,6 +185,7 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "birthplace placeofbirth geburtsort lieunaissance lieudenaissance lugarnacimiento "
             "lugardenacimiento luogonascita luogodinascita geboorteplaats"
         ),
+        "cuisine": "cuisine cuisines kuche kueche cucina cocina keuken kuchnia cozinha kok",
         "genre": "genres genrelist gattung genre",
     },
     ColumnKind.TEXT: {
@@ -185,6 +194,10 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "title titel titre titulo titolo tytul productname producttitle artikelname produktname "
             "bezeichnung artikelbezeichnung product artikel produkt producto prodotto libelle "
             "nomproduit designation denominacion denominazione primarytitle"
+        ),
+        "company": (
+            "company companyname firma firmenname unternehmen raisonsociale societe entreprise empresa "
+            "razonsocial ragionesociale azienda bedrijf bedrijfsnaam spolka nazwafirmy foretag"
         ),
         "description": (
             "description desc beschreibung produktbeschreibung descripcion descrizione omschrijving "
@@ -209,6 +222,17 @@ WORDS = {
 """By type, the words that columns are called by; each with the name that a field has of it, or none."""
 THING = "title"
 """What the name of a thing is called."""
+GENERAL = ("", "type")
+"""Names that any other word of a header goes before: a type of cuisine is a cuisine."""
+NUMBERS = frozenset(["id", "no", "nr", "num", "number", "nummer", "key"])
+"""A header that ends so, and whose cells are all different, numbers its records."""
+NO_FIELDS = {
+    **dict.fromkeys(("voorletters", "initialen", "initials", "initialer"), "initials say less than names do"),
+    **dict.fromkeys(
+        ("toevoeging", "huisnummertoevoeging", "huisletter"), "it only adds to the number of a house"
+    ),
+}
+"""Columns that are left out by their name, and why."""
 ENDINGS = (
     ("vorname", ColumnKind.GIVEN),
     ("nachname", ColumnKind.SURNAME),
@@ -261,11 +285,12 @@ _SPELLINGS = {
     "f": (
         "f w female woman girl fem weiblich frau mädchen femme féminin feminin fille madame mme mujer "
         "femenino hembra feminino mulher donna femmina femminile kobieta żeńska k vrouw vrouwelijk v kvinna "
-        "kvinnlig mrs ms miss"
+        "kvinnlig mrs ms miss mlle sra srta signora sig.ra mevrouw mevr mw pani senhora fru"
     ),
     "m": (
         "m h male man boy männlich maennlich mann herr homme masculin garçon monsieur hombre masculino varón "
-        "varon uomo maschio maschile mężczyzna męska homem mannelijk manlig mr"
+        "varon uomo maschio maschile mężczyzna męska homem mannelijk manlig mr sr "
+        "señor signor sig dhr heer pan senhor"
     ),
     "x": "d x divers diverse nonbinary non-binary other nb autre otro altro",
 }
@@ -275,7 +300,7 @@ NUMBERED_SEXES = {"1": "m", "2": "f"}
 """By ISO 5218; 0 is not known and 9 not applicable."""
 UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i"])
 _ANSWERS = {
-    "yes": "yes y true t 1 ja j wahr oui o vrai sí si s verdadero vero sim verdadeiro tak prawda ano",
+    "yes": "yes y true t 1 ja j wahr oui o vrai sí sì si s verdadero vero sim verdadeiro tak prawda ano",
     "no": "no n false f 0 nein falsch non faux falso não nao nie fałsz nee onwaar nej falskt",
 }
 YES_NO = {word: answer for answer, words in _ANSWERS.items() for word in words.split()}

@@ -22,7 +22,7 @@ from accord.errors import UnreadableError
 from accord.table.csv_scan import Stop, scan
 from accord.table.layout import Layout
 from accord.table.opened import REFUSED, brief
-from accord.table.sources.csv import delimiter_of, quote_of, utf8_blocks
+from accord.table.sources.csv import delimiter_of, quote_of, stated_delimiter, utf8_blocks
 from accord.table.sources.opening import Place, kind_of
 
 _MARKS = (
@@ -55,6 +55,8 @@ def _sniff(path: Path, layout: Layout, known: set[str], wanted: Sequence[str]) -
     quotes: Sequence[str | None] = _QUOTES
     if "delimiter" in known:
         delimiters = (delimiter_of(path, layout),)
+    elif (stated := stated_delimiter(path, layout.encoding)) is not None:
+        delimiters = (stated,)
     if "quote" in known:
         quotes = (quote_of(path, layout),)
     found = _find_marks(path, layout.encoding, delimiters, quotes, wanted)

@@ -1,12 +1,16 @@
 """csv → Arrow record batches. The layout says how the file is written; nothing is guessed here.
 
 The file is read twice. The first pass refuses what is not the text, or not the table, that the layout says,
-and names the line or the row; the second hands the cells to Arrow, as text.
+and names the line or the row; the second hands the cells to Arrow, as text. A first line `sep=;`, which tells
+Excel the delimiter, is no row.
 """
 
 from __future__ import annotations
 
 import codecs
+import csv
+import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +21,18 @@ import pyarrow.csv
 from accord.errors import Fault, UnreadableError
 from accord.table.csv_scan import MOST_CELL, MOST_ROW, Scan, Stop, scan
 from accord.table.layout import Layout
-from accord.table.opened import BELOW_HEADER, CHECK, OpenTable, guard, require_columns, too_many_columns
+from accord.table.opened import (
+    BELOW_HEADER,
+    CHECK,
+    MOST_COLUMNS,
+    OpenTable,
+    guard,
+    require_columns,
+    too_many_columns,
+)
 
 _BLOCK = MOST_ROW
+_STATED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 
 
 def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
@@ -27,11 +40,12 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
     looked = _look_over(path, layout)
     require_columns(columns, _first_row(utf8_blocks(path, layout.encoding), delimiter, quote), path)
+    above = 0 if stated_delimiter(path, layout.encoding) is None else 1
     broken: dict[int, Fault] = {}
 
     def note(row: Any) -> str:
         problem = f"has {row.actual_columns} cells, the header {row.expected_columns}."
-        number = row.number - 1  # Arrow counts the header as row 1
+        number = row.number - 1 - above  # Arrow counts the header, and what stands above it
         broken[number] = Fault(f"row {number:,}", problem, "Quote cells that hold the delimiter.")
         return "skip"
 
@@ -43,7 +57,9 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
         invalid_row_handler=note if looked.ragged else None,
         ignore_empty_lines=True,
     )
-    read = pyarrow.csv.ReadOptions(encoding=layout.encoding, block_size=_BLOCK, use_threads=False)
+    read = pyarrow.csv.ReadOptions(
+        encoding=layout.encoding, block_size=_BLOCK, use_threads=False, skip_rows=above
+    )
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(columns),
         column_types={name: pa.large_string() for name in columns},
@@ -117,9 +133,39 @@ def quote_of(path: Path, layout: Layout) -> str | None:
     return layout.quote
 
 
+def stated_delimiter(path: Path, encoding: str) -> str | None:
+    """The delimiter that the first line states, if it does no more than that."""
+    found = _STATED.match(next(_texts(path, encoding), ""))
+    return found[1] if found else None
+
+
+def filled_places(path: Path, layout: Layout) -> set[int]:
+    """The columns, counted from 1, that have a name or a cell; of a file that is a table."""
+    text = io.TextIOWrapper(io.BytesIO(b"".join(utf8_blocks(path, layout.encoding))), "utf-8", newline="")
+    mark = quote_of(path, layout)
+    delimiter = delimiter_of(path, layout)
+    rows = (
+        csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        if mark is None
+        else csv.reader(text, delimiter=delimiter, quotechar=mark)
+    )
+    try:
+        return {place for row in rows for place, cell in enumerate(row, 1) if cell.strip()}
+    except csv.Error:
+        # A cell that is longer than Python's reader likes: nothing is known, so nothing is left out.
+        return set(range(1, MOST_COLUMNS + 1))
+
+
 def utf8_blocks(path: Path, encoding: str) -> Iterator[bytes]:
-    """The file as UTF-8 without a byte order mark, a block at a time; Arrow would say neither where nor what
-    is wrong."""
+    """The file as UTF-8 without a byte order mark and a line above its header, a block at a time."""
+    for place, text in enumerate(_texts(path, encoding)):
+        stated = None if place else _STATED.match(text)
+        yield text[stated.end() if stated else 0 :].encode()
+
+
+def _texts(path: Path, encoding: str) -> Iterator[str]:
+    """The text without a byte order mark, a block at a time; Arrow would say neither where nor what is
+    wrong."""
     decoder = _decoder(path, encoding)
     line, first = 1, True
     with pa.input_stream(str(path), compression="detect") as stream:
@@ -135,7 +181,7 @@ def utf8_blocks(path: Path, encoding: str) -> Iterator[bytes]:
                 raise UnreadableError(path=path, reason=reason, mend=mend) from None
             line += text.count("\n")
             if text:
-                yield (text.removeprefix("\ufeff") if first else text).encode()
+                yield text.removeprefix("\ufeff") if first else text
                 first = False
             if not block:
                 return

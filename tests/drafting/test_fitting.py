@@ -1,0 +1,73 @@
+"""Agreed names in tables of other owners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from accord.drafting.confirming import take_guesses
+from accord.drafting.fitting import Fitted, fit
+from accord.drafting.guessing import Sample, guess_kinds
+from accord.fields.schema import DateField, FieldSpec, NumberField, TextField
+
+TEXT = TextField.model_validate({"type": "text", "encoder": "hash"})
+NUMBER = NumberField.model_validate({"type": "number", "min": 0, "max": 9, "step": 1})
+DAY = DateField.model_validate({"type": "date", "min": "1900-01-01", "max": "2030-01-01"})
+WORDS = ("some words", "of a kind", "here and there")
+
+
+def fitted(table: Mapping[str, tuple[str, ...]], is_own: bool = False, **fields: FieldSpec) -> Fitted:
+    samples = [Sample(name, cells) for name, cells in table.items()]
+    columns = take_guesses(guess_kinds(samples))
+    return fit(columns, samples, [*fields], fields, is_own=is_own)
+
+
+def test_the_only_column_of_a_type_is_the_only_name_of_it() -> None:
+    found = fitted({"Angabe": WORDS}, text=TEXT)
+    assert found.sources["text"].column == "Angabe"
+    assert found.alone == {"text": "Angabe"}
+
+
+def test_where_several_would_do_none_is_taken() -> None:
+    found = fitted({"Angabe": WORDS, "Lager": WORDS}, text=TEXT)
+    assert found.lacking == ["text"]
+    assert "'Angabe' or 'Lager'" in found.why["text"]
+    assert fitted({"Angabe": WORDS}, text=TEXT, text_2=TEXT).lacking == ["text", "text_2"]
+
+
+def test_in_the_own_draft_a_number_is_a_column() -> None:
+    found = fitted({"Angabe": WORDS, "Lager": WORDS}, is_own=True, text=TEXT, text_2=TEXT)
+    assert [found.sources[name].column for name in ("text", "text_2")] == ["Angabe", "Lager"]
+    assert not found.alone
+
+
+def test_a_general_word_is_the_field_without_a_number() -> None:
+    prices = ("1.20", "3.40")
+    found = fitted({"shipping cost": prices, "Preis": prices}, price=NUMBER)
+    assert found.sources["price"].column == "Preis"
+    assert not found.alone
+
+
+def test_a_word_of_a_header_names_an_agreed_field() -> None:
+    found = fitted({"Angabe": WORDS, "the colouring used": WORDS}, colouring=TEXT, text=TEXT)
+    assert found.sources["colouring"].column == "the colouring used"
+    assert found.sources["text"].column == "Angabe"
+
+
+def test_a_category_that_is_called_otherwise_is_another() -> None:
+    kinds = ("red", "green") * 20
+    assert fitted({"Sparte": kinds}, birth_place=TEXT).lacking == ["birth_place"]
+    assert fitted({"Consenso privacy": ("s\u00ec", "no") * 20}, category=TEXT).lacking == ["category"]
+
+
+def test_numbers_are_no_texts_however_they_are_called() -> None:
+    assert fitted({"Preis": ("1.20", "3.40")}, preise=TEXT).lacking == ["preise"]
+
+
+def test_firms_may_be_called_as_things_are() -> None:
+    assert fitted({"Firma": WORDS}, title=TEXT).sources["title"].column == "Firma"
+
+
+def test_a_year_is_no_date_of_birth() -> None:
+    found = fitted({"Geb.jaar": ("1950", "1980"), "Vorname": ("Ann", "Eve")}, birth=DAY, given=TEXT)
+    assert found.lacking == ["birth"]
+    assert "your 'Geb.jaar' gives only a year of birth" in found.why["birth"]
