@@ -69,7 +69,7 @@ def test_one_to_one_by_score_needs_the_fields_of_the_rule_disclosed() -> None:
     problem = 'the rule does not ask for a score by which to choose; take "pairs".'
     assert without == [f"line {line}, one_to_one: {problem}"]
     for other in ("true", "1", '"best"'):
-        assert "should be False, 'score' or 'pairs'" in faults(text.replace('"score"', other))[0]
+        assert 'must be false, "score" or "pairs"' in faults(text.replace('"score"', other))[0]
 
 
 def test_too_many_bins_are_refused_with_their_number() -> None:
