@@ -98,7 +98,7 @@ def test_people_are_found(learnt_from: str, request: pytest.FixtureRequest) -> N
     found = accord.simulate(made.a, made.b, agreed, seed=1)
     names = pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")])
     scores = score(found.found.ids(), made.truth.select(["id_a", "id_b"]).cast(names))
-    assert scores.truth_recall >= 0.95
+    assert scores.truth_recall >= (0.9 if learnt_from == "few" else 0.95)
     assert scores.truth_precision >= 0.95
 
 
