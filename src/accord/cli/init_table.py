@@ -297,7 +297,7 @@ def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
         typed = shlex.quote(f"{column}=skip")
         say(f"'{column}' is taken for {name}, as the only one of its type; --type {typed} if not.", err=True)
     for name in absent:
-        why = f" ({fitted.why[name]})" if name in fitted.why else ""
+        why = f" ({fitted.why[name]})" if fitted.why[name] else ""
         say(f"Your table has no {name}: every record counts as having none{why}.", err=True)
     for name, source in layout.columns.items():
         assert not isinstance(source, str)

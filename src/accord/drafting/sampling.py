@@ -90,7 +90,8 @@ def _find_clash(texts: pa.Array) -> str:
     """Which rows have no cell, or the same, in a column where most are different."""
     if empty := texts.null_count:
         first = pc.index(pc.is_null(texts), True).as_py() + 1
-        return f"{counted(empty, 'cell')} of it {'is' if empty == 1 else 'are'} empty, the first in row {first:,}"
+        are = "is" if empty == 1 else "are"
+        return f"{counted(empty, 'cell')} of it {are} empty, the first in row {first:,}"
     counts = pc.value_counts(texts)
     if 2 * len(counts) < len(texts):
         return ""
