@@ -308,7 +308,7 @@ def _tell_fitted(fitted: Fitted, absent: Iterable[str], layout: Layout) -> None:
 def _tell_unused(seen: Seen, layout: Layout, names: Iterable[str]) -> None:
     used = {layout.id_column, *layout.own_columns(names)}
     if unused := [f"'{one.name}'" for one in seen.columns if one.name not in used]:
-        say(f"Not used, since they meet no agreed field: {', '.join(unused)}.", err=True)
+        say(f"Not used, for want of an agreed field: {', '.join(unused)}.", err=True)
 
 
 def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:

@@ -239,8 +239,8 @@ def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
     year = next((one.name for one in columns if one.is_.kind in years), None)
     if name == ColumnKind.BIRTH and year is not None:
         return (
-            f"your '{year}' gives only a year of birth, and the agreement compares dates; it can if the side "
-            "with years drafts it"
+            f"your '{year}' gives only a year of birth, and the agreement compares dates: let the side with "
+            "years draft"
         )
     kind = next((kind for kind in SEVERAL if _numbered(kind, [name])), None)
     if some := [f"'{one.own[0]}'" for one in left if kind is not None and one.is_.kind is kind]:
