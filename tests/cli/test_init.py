@@ -192,6 +192,13 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     assert "left out" not in run(shop, *FROM, *settled, "--force").stderr
 
 
+def test_columns_that_could_name_records_are_told(shop: Path) -> None:
+    (shop / "shop.csv").write_text("sku,title\ns1,Sony one\ns1,Bose two\n")
+    told = run(shop, *FROM, code=4).stderr
+    assert "'sku' is left out: it cannot name records: rows 1 and 2 have the same.\n" in told
+    assert "No column names the records. All cells are filled and different in 'title'." in told
+
+
 @pytest.mark.parametrize(
     ("content", "code", "message"),
     [

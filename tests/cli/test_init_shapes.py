@@ -180,7 +180,7 @@ def test_things_are_found_by_vocabulary_and_by_name_and_not_guessed(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert "Your table has no text_2: every record counts as having none (it may be" in done.stderr
     assert "'Zustandsangabe' or 'Lagerplatz'" in done.stderr
-    assert "Not used, since they meet no agreed field: 'Zustandsangabe', 'Lagerplatz'." in done.stderr
+    assert "Not used, for want of an agreed field: 'Zustandsangabe', 'Lagerplatz'." in done.stderr
     layout, fields = (
         read_layout(tmp_path / "t.csv.layout.toml"),
         read_agreement(tmp_path / "agreement.toml").fields,

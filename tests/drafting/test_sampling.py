@@ -12,6 +12,7 @@ from accord.drafting.kinds import ColumnKind
 from accord.drafting.sampling import look_at
 from accord.errors import DataError
 from accord.table.layout import Layout
+from accord.table.sniffing import sniff_text
 
 
 def test_cells_are_texts_whatever_the_file(tmp_path: Path) -> None:
@@ -70,6 +71,9 @@ def test_a_column_without_name_and_cells_is_left_out(tmp_path: Path) -> None:
 
 def test_a_title_above_the_header_is_suspected(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
+    path.write_text("Members; 2024\n\nid,a,b\n1,x,y\n")
+    with pytest.raises(DataError, match="title stand above the header"):
+        look_at(path, sniff_text(path, Layout(), (), ()))
     path.write_text("Members 2024,,\nid,a,b\n1,x,y\n")
     with pytest.raises(DataError, match="title stand above the header"):
         look_at(path, Layout())

@@ -308,7 +308,7 @@ def _fitted_lines(fitted: Fitted, absent: Iterable[str], layout: Layout) -> Iter
         typed = shlex.quote(f"{column}=skip")
         yield f"'{column}' is taken for {name}, as the only one of its type; --type {typed} if not."
     for name in absent:
-        why = f" ({fitted.why[name]})" if name in fitted.why else ""
+        why = f" ({fitted.why[name]})" if fitted.why[name] else ""
         yield f"Your table has no {name}: every record counts as having none{why}."
     for name, source in layout.columns.items():
         assert not isinstance(source, str)
@@ -321,7 +321,7 @@ def _tell_unused(seen: Seen, layout: Layout, names: Iterable[str]) -> None:
 
     used = {layout.id_column, *layout.own_columns(names)}
     if unused := [f"'{one.name}'" for one in seen.columns if one.name not in used]:
-        say(plain(f"Not used, since they meet no agreed field: {', '.join(unused)}."), err=True)
+        say(plain(f"Not used, for want of an agreed field: {', '.join(unused)}."), err=True)
 
 
 def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:

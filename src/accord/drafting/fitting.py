@@ -2,9 +2,9 @@
 
 An agreed name is found, in this order: in the column that was confirmed to be it; in columns that it can be
 made of (a whole name of its parts or a part of it, a year of birth of the date); in a column that is called
-so, or nearly so; in the only column of its type, if no other agreed name is left for that. Where several would
-do, none is taken: a wrong column counts against true pairs, and an absent one does not. What is found nowhere
-is absent: every record counts as having none, which its owner is told.
+so, or nearly so; in the only column of its type, if no other agreed name is left for that. Where several
+would do, none is taken: a wrong column counts against true pairs, and an absent one does not. What is found
+nowhere is absent: every record counts as having none, which its owner is told.
 
 How cells are read goes with it (reading.py). All of it is for the owner's layout.
 """
@@ -38,7 +38,7 @@ class Fitted:
     alone: dict[str, str] = field(default_factory=dict)
     """By agreed name, the column that only its type speaks for."""
     why: dict[str, str] = field(default_factory=dict)
-    """By agreed name that is found nowhere, what its owner should know."""
+    """By agreed name that is found nowhere, what its owner should know; empty if there is nothing."""
 
     def absent(self, fields: Mapping[str, FieldSpec]) -> list[str]:
         """Those of the lacking that may be missing: the agreement lets every reader of them lack a value,
@@ -74,7 +74,7 @@ def fit(
     def lacking() -> list[str]:
         return [name for name in names if name not in fitted.sources]
 
-    own = {one.is_.name: one for one in found if is_own or not _is_numbered(one) or _was_named(one)}
+    own = {one.is_.name: one for one in found if is_own or _is_named(one)}
     for name in lacking():
         if name in own:
             take(name, own[name])
@@ -82,18 +82,16 @@ def fit(
         if (source := _make_of_others(name, found, by_column)) is not None:
             fitted.sources[name] = source
     for name in lacking():
-        same = next((column for column in columns if column.name == name), None)
         if (one := _find_called(name, _suiting(name, left, fields))) is not None:
             take(name, one)
-        elif same is not None:
-            fitted.sources[name] = Source(column=name)
+    same = {column.name for column in columns}
+    fitted.sources |= {name: Source(column=name) for name in lacking() if name in same}
     for kind in sorted(SEVERAL):
         for name, one in _pair(kind, lacking(), left):
-            if not _says(one, kind):
-                fitted.alone[name] = one.own[0]
+            fitted.alone |= {} if _says(one, kind) else {name: one.own[0]}
             take(name, one)
     fitted.lacking = lacking()
-    fitted.why = {name: why for name in fitted.lacking if (why := _why(name, columns, left))}
+    fitted.why = {name: _why(name, columns, left) for name in fitted.lacking}
     return fitted
 
 
@@ -106,9 +104,9 @@ def _is_numbered(found: Found) -> bool:
     return found.is_.kind in SEVERAL and bool(_numbered(found.is_.kind, [found.is_.name]))
 
 
-def _was_named(found: Found) -> bool:
-    """Whether its owner, or the vocabulary, gave it this name."""
-    return found.columns[0].is_.name == found.is_.name
+def _is_named(found: Found) -> bool:
+    """Whether its owner, the vocabulary or its type gave it its name, and not its place among others."""
+    return not _is_numbered(found) or found.columns[0].is_.name == found.is_.name
 
 
 def _says(found: Found, kind: ColumnKind) -> bool:
@@ -241,8 +239,8 @@ def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
     year = next((one.name for one in columns if one.is_.kind in years), None)
     if name == ColumnKind.BIRTH and year is not None:
         return (
-            f"your '{year}' gives only a year of birth, and the agreement compares dates; it can if the side "
-            "with years drafts it"
+            f"your '{year}' gives only a year of birth, and the agreement compares dates: let the side with "
+            "years draft"
         )
     kind = next((kind for kind in SEVERAL if _numbered(kind, [name])), None)
     if some := [f"'{one.own[0]}'" for one in left if kind is not None and one.is_.kind is kind]:

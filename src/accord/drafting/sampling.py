@@ -44,10 +44,12 @@ def look_at(place: Place, layout: Layout) -> TableSample:
     nameless = tuple(number for number, name in enumerate(header, 1) if not name.strip())
     _require_names(path, header, _with_cells(place, layout, nameless))
     names = [name for name in header if name.strip()]
-    batches = [_texts(batch) for batch in open_table(place, names, layout).batches]
+    opened = open_table(place, names, layout)
+    batches = [_texts(batch) for batch in opened.batches]
     table = pa.Table.from_batches(batches) if batches else None
     if table is None or not table.num_rows:
-        raise DataError(path, [Fault("", "There are no rows below the header.", "Is it the right file?")])
+        mend = _TITLE if opened.broken else "Is it the right file?"
+        raise DataError(path, [Fault("", "There are no rows below the header.", mend)])
     return TableSample(table.num_rows, tuple(_sample(name, table[name]) for name in names), nameless)
 
 
@@ -90,7 +92,8 @@ def _find_clash(texts: pa.Array) -> str:
     """Which rows have no cell, or the same, in a column where most are different."""
     if empty := texts.null_count:
         first = pc.index(pc.is_null(texts), True).as_py() + 1
-        return f"{counted(empty, 'cell')} of it {'is' if empty == 1 else 'are'} empty, the first in row {first:,}"
+        are = "is" if empty == 1 else "are"
+        return f"{counted(empty, 'cell')} of it {are} empty, the first in row {first:,}"
     counts = pc.value_counts(texts)
     if 2 * len(counts) < len(texts):
         return ""

@@ -21,15 +21,7 @@ import pyarrow.csv
 from accord.errors import Fault, UnreadableError
 from accord.table.csv_scan import MOST_CELL, MOST_ROW, Scan, Stop, scan
 from accord.table.layout import Layout
-from accord.table.opened import (
-    BELOW_HEADER,
-    CHECK,
-    MOST_COLUMNS,
-    OpenTable,
-    guard,
-    require_columns,
-    too_many_columns,
-)
+from accord.table.opened import BELOW_HEADER, CHECK, OpenTable, guard, require_columns, too_many_columns
 
 _BLOCK = MOST_ROW
 _STATED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
@@ -153,7 +145,7 @@ def filled_places(path: Path, layout: Layout) -> set[int]:
         return {place for row in rows for place, cell in enumerate(row, 1) if cell.strip()}
     except csv.Error:
         # A cell that is longer than Python's reader likes: nothing is known, so nothing is left out.
-        return set(range(1, MOST_COLUMNS + 1))
+        return set(range(1, 1 + len(csv_header(path, layout))))
 
 
 def utf8_blocks(path: Path, encoding: str) -> Iterator[bytes]:
