@@ -244,6 +244,6 @@ def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
         )
     kind = next((kind for kind in SEVERAL if _numbered(kind, [name])), None)
     if some := [f"'{one.own[0]}'" for one in left if kind is not None and one.is_.kind is kind]:
-        typed = f"--type COLUMN={kind}:{name}"
+        typed = f"`accord init --type COLUMN={kind}:{name}`"
         return f"it may be {' or '.join(some)}, and only its owner can tell: {typed}"
     return ""
