@@ -200,6 +200,7 @@ def _measure_peer(case: Case, system: str) -> Measured:
     records = case.truth.sizes
     job = {
         **{"folder": str(case.folder), "kinds": case.dataset.kinds, "blocks": case.dataset.blocks},
+        **{"prior": None if system == HALF else len(case.truth.left) / (records[0] * records[1])},
         **{"certain": case.dataset.certain},
         **{"halves": str(case.folder / "halves.csv")},
     }

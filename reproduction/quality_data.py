@@ -87,6 +87,7 @@ _PEOPLE = {
     **{"street": "address", "postcode": "address", "city": "address", "phone": "code", "email": "text"},
 }
 _RLDATA = {"given": "name", "middle": "name", "surname": "name", "surname_2": "name", "birth": "date"}
+_RLDATA_CERTAIN = (("given", "birth"), ("surname", "birth"))
 _CENSUS = {"given": "name", "middle": "category", "surname": "name", "birth": "date", "sex": "category"}
 DATASETS = (
     Dataset("febrl4", _FEBRL, _FEBRL_BLOCKS, "febrl", _FEBRL_CERTAIN, seen=True),
@@ -96,9 +97,9 @@ DATASETS = (
     Dataset("people", _PEOPLE,
             (("birth",), ("phone",), ("email",), ("given", "surname"), ("surname", "postcode"), ("street",)),
             "people", (("given", "surname", "birth"), ("email",)), seen=True),
-    Dataset("rldata500", _RLDATA, (), "rldata", (("given", "surname", "birth"),), seen=True, all_pairs=True),
+    Dataset("rldata500", _RLDATA, (), "rldata", _RLDATA_CERTAIN, seen=True, all_pairs=True),
     Dataset("rldata10000", _RLDATA, (("birth",), ("given",), ("surname",)), "rldata",
-            (("given", "surname", "birth"),)),
+            _RLDATA_CERTAIN),
     Dataset("pseudopeople", _CENSUS, (("birth",), ("given", "surname"), ("surname", "middle", "sex")),
             "pseudopeople", (("given", "surname", "birth"),)),
     Dataset("fodors-zagats",

@@ -1,8 +1,8 @@
 """What a peer is asked for, and what it answers: files, since it runs under another interpreter.
 
 A job is a JSON file: the folder of a set (a.csv, b.csv), what each column holds, on which columns pairs are
-blocked, which columns hardly agree by chance, and for each pair of halves the true pairs of the one to learn
-from.
+blocked, the share of all pairs that match or else which columns hardly agree by chance, and for each pair of
+halves the true pairs of the one to learn from.
 The answer is pairs.csv: id_a, id_b and one score, or one for each pair of halves.
 """
 
@@ -27,6 +27,8 @@ class Job:
     b: pd.DataFrame
     kinds: dict[str, str]
     blocks: list[list[str]]
+    prior: float | None
+    """The share of all pairs that match, for who may know it."""
     certain: list[list[str]]
     """Columns that agree for most matches and for hardly anybody else."""
     halves: Path
@@ -57,7 +59,9 @@ def read(path: Path) -> Job:
         pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False, na_values=[""])
         for name in ("a", "b", "truth")
     )
-    return Job(a, b, asked["kinds"], asked["blocks"], asked["certain"], Path(asked["halves"]), truth)
+    return Job(
+        a, b, asked["kinds"], asked["blocks"], asked["prior"], asked["certain"], Path(asked["halves"]), truth
+    )
 
 
 def answer(score: Callable[[Job, Clock], Any]) -> None:

@@ -4,8 +4,9 @@ Runs as `python -m reproduction.peers.with_splink JOB.json` under `.venv-peers`.
 
 Set up as in the maintainers' own example on FEBRL 4: name and birth-date comparisons of its library with
 adjustments for frequent values, u from random pairs, m by expectation maximisation, without labels and on
-all records. How many pairs are matches is estimated as its documentation says, from rules that hardly err.
-What the halves decide is the threshold alone; or it is the probability of a half, which is a score of 0.
+all records. What the halves decide is the threshold alone. Without labels the threshold is the probability of
+a half, a score of 0, and how many pairs match is estimated as its documentation says, from rules that hardly
+err; else it is told.
 """
 
 from __future__ import annotations
@@ -76,12 +77,14 @@ def score(job: Job, clock: Clock) -> pd.DataFrame:
         unique_id_column_name="id",
         comparisons=comparisons,
         blocking_rules_to_generate_predictions=[block_on(*columns) for columns in job.blocks] or ["1=1"],
+        **({} if job.prior is None else {"probability_two_random_records_match": job.prior}),
     )
     linker = Linker(
         [table(job, job.a), table(job, job.b)], settings, DuckDBAPI(), input_table_aliases=["a", "b"]
     )
-    certain = [block_on(*columns) for columns in job.certain]
-    linker.training.estimate_probability_two_random_records_match(certain, recall=_RECALL)
+    if job.prior is None:
+        certain = [block_on(*columns) for columns in job.certain]
+        linker.training.estimate_probability_two_random_records_match(certain, recall=_RECALL)
     linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=1)
     # Each session leaves the m of its own columns out, so that two at least are needed.
     sessions = job.blocks[:3] or [[name] for name in list(job.kinds)[:3]]

@@ -126,9 +126,10 @@ def test_a_peer_is_given_the_set_and_its_scores_are_judged(
     assert measure(case, "anonlink").bytes == 128 * sum(case.truth.sizes)
     assert [script for script, _ in jobs] == ["with_splink", "with_anonlink"]
     assert jobs[0][1]["kinds"] == SMALL.kinds
-    assert jobs[0][1]["certain"] == [["given", "surname", "birth"]]
+    assert jobs[0][1]["certain"] == [["given", "birth"], ["surname", "birth"]]
+    assert jobs[0][1]["prior"] == 20 / (40 * 40)
     half = measure(case, "splink-half")
-    assert jobs[-1][0] == "with_splink"
+    assert (jobs[-1][0], jobs[-1][1]["prior"]) == ("with_splink", None)
     assert all(one.recall == 1 for one in half.turns)
 
 
