@@ -121,7 +121,7 @@ def measure(case: Case, system: str) -> Measured:
 def read_case(dataset: Dataset, folder: Path, seed: int) -> Case:
     tables = read_tables(folder)
     truth = Truth(tables)
-    halves = tuple(truth.halve(seed, turn) for turn in range(TURNS))
+    halves = tuple(truth.halve(seed, turn) for turn in range(LEARNING if dataset.large else TURNS))
     return Case(dataset, folder, tables, truth, halves)
 
 
