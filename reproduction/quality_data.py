@@ -116,7 +116,8 @@ DATASETS = (
             (("title",), ("name",)), "movies", (("title", "year"), ("name",)), seen=True, persons=False,
             all_peers=False),
     Dataset("films", {"title": "text", "star": "text", "writer": "text"},
-            (("title",), ("star",)), "films", (("title", "star"),), persons=False, large=True, all_peers=False),
+            (("title",), ("star",)), "films", (("title", "star"),), large=True, persons=False,
+            all_peers=False),
 )  # fmt: skip
 
 
