@@ -40,9 +40,7 @@ Exact = Annotated[
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-PUBLIC_PATTERN = (
-    r"^[^\x00-\x20\"`\\\x7f-\xa0][^\x00-\x1f\"`\\\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]{0,199}$"
-)
+PUBLIC_PATTERN = r"^[^\x00-\x20\x22\x5c\x60\x7f-\xa0][^\x00-\x1f\x22\x5c\x60\x7f-\x9f\u2028\u2029]{0,199}$"
 """One line that is the same on every terminal, and in quotes: the partner may have written it. Nothing in it
 is hidden either (`hides`), which patterns of all languages cannot say alike."""
 _UNSEEN = frozenset("\u034f\u115f\u1160\u3164\uffa0")
