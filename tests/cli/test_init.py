@@ -159,10 +159,10 @@ def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
     (tmp_path / "shop.csv").write_text(f"id,{','.join(types)}\n1,Ann,,Lee,f,1980-01-31,,,,,\n")
     typed = [word for one in types for word in ("--type", f"{one}={one}")]
     told = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "60", "60", *typed).stderr
-    note = "given and email can each reach the threshold alone: two records that agree on one of"
-    assert f"Worth knowing: {note}" in told
+    note = "reach the threshold alone: two records that agree on "
+    assert re.search(rf"^Worth knowing: .*email can (each )?{note}", told, re.M)
     checked = accord(tmp_path, "check", "agreement.toml", "--json")
-    assert any(one.startswith(note) for one in json.loads(checked.stdout)["advice"])
+    assert any(note in one for one in json.loads(checked.stdout)["advice"])
 
 
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
