@@ -155,15 +155,6 @@ def _learned(made: Drafted, case: Case) -> Iterator[Judged]:
         yield judge(int(found.sum()), int(true.sum()), truth.count(half.other))
 
 
-def in_the_clear(tables: Tables, agreed: Agreement) -> frozenset[tuple[str, str]]:
-    """The ids of the pairs that meet in the blocking and that the rule accepts."""
-    left, right = meeting_pairs(
-        agreed.rule, _columns(tables, agreed), (len(tables.a), len(tables.b)), agreed.plan
-    )
-    ids = tables.a["id"].take(left).to_pylist(), tables.b["id"].take(right).to_pylist()
-    return frozenset(zip(*ids, strict=True))
-
-
 def _columns(tables: Tables, agreed: Agreement) -> Columns:
     a, b = (load_records(table, agreed.fields, agreed.salt) for _, table in tables.sides)
     return Columns(agreed.fields, a.columns, b.columns)

@@ -14,7 +14,7 @@ from accord.rules.rule import Score
 from accord.table.layout import Layout
 from reproduction import quality
 from reproduction.halves import Judged
-from reproduction.quality import Measured, agreement, in_the_clear, measure, read_case, read_scores, study
+from reproduction.quality import Measured, agreement, measure, read_case, read_scores, study
 from reproduction.quality_data import DATASETS, PEERS, Dataset, _write
 from reproduction.quality_drafted import Drafted
 from reproduction.quality_private import Private
@@ -96,7 +96,8 @@ def test_what_is_judged_is_what_the_protocol_finds(tmp_path: Path, name: str) ->
     tables, agreed = read_case(dataset, tmp_path, 0).tables, agreement(dataset)
     pairs = simulate(tables.a, tables.b, agreed, seed=3).pairs
     found = frozenset(zip(pairs["id_a"].to_pylist(), pairs["id_b"].to_pylist(), strict=True))
-    assert found == in_the_clear(tables, agreed)
+    made = Drafted(agreed, (tmp_path / "a.csv", tmp_path / "b.csv"), (Layout(), Layout()))
+    assert found == made.ids(made.pairs(agreed.rule))
     assert len(found) >= 15
 
 
