@@ -148,11 +148,10 @@ def table_text(lines: Sequence[Line], turns: Sequence[Turn]) -> str:
     for line in lines:
         f1 = [turn.f1 for turn in turns if (turn.dataset, turn.system) == (line.dataset, line.system)]
         error = 2 * stdev(f1) / len(f1) ** 0.5 if len(f1) > 1 else 0.0
+        took = f"{line.seconds:.1f} | {line.bytes:,}" if line.bytes else "– | –"
         out.append(
             f"| {line.dataset} | {line.system} | {line.precision:.4f} | {line.recall:.4f} | "
-            f"{line.f1:.4f} ± {error:.4f} | {line.seconds:.1f} | {line.bytes:,} |"
-            if line.bytes
-            else f"{line.f1:.4f} ± {error:.4f} | – | – |"
+            f"{line.f1:.4f} ± {error:.4f} | {took} |"
         )
     return "\n".join(out)
 
