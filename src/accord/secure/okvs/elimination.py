@@ -57,7 +57,7 @@ def triangle(rows: Rows, values: Words, sparse: int, dense: int) -> Triangle | N
 
 
 def substitute(system: Triangle, table: Words) -> None:
-    """Solve the system in the table, in which the free cells have values and its own are zero."""
+    """Solve the system in the table, in which the free cells have their values."""
     _substitute(system.matrix, system.values, system.columns, system.pivots, table)
 
 
@@ -78,7 +78,7 @@ def _write(cells: NDArray[np.int32], dense: Words, columns: Ints, first: int, ma
 
 @kernel("int64(uint64[:,::1], uint64[:,::1], int64[::1])")
 def _eliminate(matrix: Words, values: Words, pivots: Ints) -> int:
-    """Take each row's pivot out of all rows below; returns how many rows have one before the first has none."""
+    """Take each row's pivot out of all rows below; how many have one before the first that has none."""
     one = np.uint64(1)
     for row in range(matrix.shape[0]):
         word = 0

@@ -67,12 +67,12 @@ def _peel(cells: Ints32, sparse: int, rows: Ints32, alone: Ints32) -> int:
             # Its row may have been taken by another cell meanwhile.
             if words[cell] & ~low != one:
                 continue
-            row = np.int64(words[cell] & low)
-            rows[count], alone[count] = row, cell
+            last = np.int64(words[cell] & low)
+            rows[count], alone[count] = last, cell
             count += 1
             for place in range(3):
-                other = cells[row, place]
-                words[other] -= one + np.uint64(row)
+                other = cells[last, place]
+                words[other] -= one + np.uint64(last)
                 if words[other] & ~low == one:
                     stack[height] = other
                     height += 1

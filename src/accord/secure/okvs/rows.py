@@ -1,15 +1,16 @@
 """From points to rows: which part a point is in, and which of its cells add up to its value.
 
-A point is 128 bits, two little-endian words. Three keys follow from a public seed, kⱼ = AES-128 of j under it:
+A point is 128 bits, two little-endian words. Three keys follow from a public seed, kⱼ = AES-128 of j:
 
     part      the lower word of AES_k₀(x), mod P
     cells     three words of AES_k₁(x) ‖ AES_k₂(x): three of m cells, distinct, in order
     dense     the fourth word's upper g bits: which of the dense cells
 
-The first cell is one of m, the second one of the m − 1 others and the third one of the m − 2 that are left, so
-that all choices are equally likely. AES under each key is taken for a random permutation, of which distinct
-points are distinct inputs. Requires: the seed is drawn when the points are fixed, or the points are hashes
-that nobody could choose with the seed in view. Who chooses points to go with a seed can make a store fail.
+The first cell is one of m, the second one of the m − 1 others and the third one of the m − 2 that are left,
+so that all choices are equally likely. AES under each key is taken for a random permutation, of which
+distinct points are distinct inputs; as many as a store has are told from independent words with advantage
+2⁻⁷⁵. Requires: the seed is drawn when the points are fixed, or the points are hashes that nobody could choose
+with the seed in view. Who chooses points to go with a seed can make a store fail.
 """
 
 from __future__ import annotations

@@ -17,15 +17,16 @@ at most 2⁻ᵍ·E. After Calkin (Dependent sets of constant weight binary vecto
     E(b, m) = 2⁻ᵐ · Σᵢ C(m, i) · f(K(i)/C(m, 3)),   f(x) = ((1 + x)ᵇ + (1 − x)ᵇ)/2 − 1 = Σ C(b, r)·xʳ, r even
 
 where K(i) is the sum over all 3-subsets of the product of m signs of which i are minus. No term is negative,
-so floats lose nothing. E grows with b, and shrinks as m grows: the r-th term is the r-th moment of the mean of
-the products over all 3-subsets of m random signs; that of m + 1 signs is itself a mean, of those of the m + 1
-choices of m among them, and xʳ is convex for even r (Jensen). So a few hundred values bound E at every size
-(`tests/secure/okvs/failure.py`): at m ≥ 1.25·b it is at most 3/4, and at most 6·10⁻⁵ for b over 2^15. (It tends
-to 1.54/b, two rows with the same cells, as long as b/m stays below 0.889.) With g = 40 a store of one part
-fails with probability at most 0.75·2⁻⁴⁰, and one of P ≤ 1526 parts with 2⁻⁴¹ + 1526·6·10⁻⁵·2⁻⁴⁰ at most.
+so floats lose nothing. E grows with b, and shrinks as m grows: the r-th term is the r-th moment of the mean
+of the products over all 3-subsets of m random signs; that of m + 1 signs is itself a mean, of those of the
+m + 1 choices of m among them, and xʳ is convex for even r (Jensen). So a few hundred values bound E at every
+size (`tests/secure/okvs/failure.py`): at m ≥ 1.25·b and m ≥ 4 it is at most 3/4, and at most 6·10⁻⁵ for b
+over 2^15. (It tends to 1.54/b, two rows with the same cells, as long as b/m stays below 0.889.) With g = 40 a
+store of one part fails with probability at most 0.75·2⁻⁴⁰, and one of P ≤ 1526 parts with at most
+2⁻⁴¹ + 1526·6·10⁻⁵·2⁻⁴⁰.
 
-Hashes. Indices are remainders of 64-bit words, so no outcome is likelier than that of uniform ones by more than
-(1 + 2⁻⁴⁷) for each cell and (1 + 2⁻⁵³) for each part: a factor under 1 + 2⁻²⁵ over all points.
+Hashes. Indices are remainders of 64-bit words, so no outcome is likelier than that of uniform ones by more
+than (1 + 2⁻⁴⁷) for each cell and (1 + 2⁻⁵³) for each part: a factor under 1 + 2⁻¹⁸ over all points.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ PART = 1 << 16
 MOST = 100_000_000
 """Points of a store."""
 DENSE = 40
+"""Cells of a part of which each row has half; no more than 40, for which the loops are written."""
 
 _LEAST = 4
 """Sparse cells. With three all rows would be the same, and two points fail with exactly 2⁻⁴⁰."""
@@ -60,7 +62,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         fits = self.points >= 0 and self.parts >= 1 and 0 <= self.bound < _ROWS
-        if not fits or not 3 <= self.sparse < 1 << 31 or not 1 <= self.dense <= 64:
+        if not fits or not 3 <= self.sparse < 1 << 31 or not 1 <= self.dense <= DENSE:
             raise ValueError("sizes that no store has")
 
     @property

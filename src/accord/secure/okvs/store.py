@@ -3,9 +3,9 @@
     Layout    points in the order of their parts; reads a store, of however many points
     Encoder   the layout of the points that a store holds; writes it
 
-A layout keeps an order of its points and no row: a part's rows are hashed when the part is read or written, so
-that they stay in the cache, and one part at a time is in memory. What the partner sees of a store is its sizes,
-which follow from `Shape`, and its cells.
+A layout keeps an order of its points and no row: a part's rows are hashed when the part is read or written,
+so that they stay in the cache, and one part at a time is in memory. What the partner sees of a store is its
+sizes, which follow from `Shape`, and its cells.
 
 A store fails with a probability below 2⁻⁴⁰ (`sizes.py`), by a part that has too many points or whose rows are
 dependent. Then the run ends. There is no other seed to try: a partner that knows some of the points could see

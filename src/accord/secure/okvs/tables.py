@@ -51,10 +51,7 @@ def write_table(rows: Rows, sparse: int, dense: int, values: Words, free: Words)
     _place(determined, free, table)
     substitute(system, table)
     sums = dense_sums(table[sparse:])
-    if table.shape[1] == 2:
-        _fill_pairs(peeled.rows, peeled.cells, rows, values, sums, table)
-    else:
-        _fill(peeled.rows, peeled.cells, rows, values, sums, table)
+    _fill(peeled.rows, peeled.cells, rows, values, sums, table)
     return table
 
 
@@ -62,16 +59,13 @@ def read_table(rows: Rows, sparse: int, table: Words) -> Words:
     """The values of the rows, (rows, words)."""
     values = np.empty((len(rows.cells), table.shape[1]), dtype=np.uint64)
     sums = dense_sums(table[sparse:])
-    if table.shape[1] == 2:
-        _read_pairs(rows, table, sums, values)
-    else:
-        _read(rows, table, sums, values)
+    _read(rows, table, sums, values)
     return values
 
 
 def dense_sums(columns: Words) -> Words:
-    """The sums of all choices among each eight of the dense cells, 256 rows for each eight."""
-    sums = np.empty((256 * -(-len(columns) // 8), columns.shape[1]), dtype=np.uint64)
+    """The sums of all choices among each eight of forty dense cells, 256 rows for each eight."""
+    sums = np.empty((5 * 256, columns.shape[1]), dtype=np.uint64)
     _add_up(columns, sums)
     return sums
 
@@ -79,7 +73,7 @@ def dense_sums(columns: Words) -> Words:
 @kernel("void(uint64[:,::1], uint64[:,::1])")
 def _add_up(columns: Words, sums: Words) -> None:
     """A choice is an earlier one and its highest bit's cell; cells that do not exist add nothing."""
-    for eight in range(sums.shape[0] // 256):
+    for eight in range(5):
         first = 256 * eight
         for word in range(sums.shape[1]):
             sums[first, word] = 0
@@ -96,76 +90,52 @@ def _add_up(columns: Words, sums: Words) -> None:
 
 @kernel("void(bool_[::1], uint64[:,::1], uint64[:,::1])")
 def _place(determined: NDArray[np.bool_], free: Words, table: Words) -> None:
-    """The free cells' values, in order; the others become zero."""
+    """The free cells' values, in order; the others are written later."""
     number = 0
     for cell in range(table.shape[0]):
-        if determined[cell]:
-            for word in range(table.shape[1]):
-                table[cell, word] = 0
-        else:
+        if not determined[cell]:
             for word in range(table.shape[1]):
                 table[cell, word] = free[number, word]
             number += 1
 
 
-@kernel("void(int32[::1], int32[::1], Rows, uint64[:,::1], uint64[:,::1], uint64[:,::1])", Rows)
-def _fill(order: Ints32, alone: Ints32, rows: Rows, values: Words, sums: Words, table: Words) -> None:
-    """From the last row to the first, its own cell, which is zero = value ⊕ what the row reads."""
-    for number in range(order.shape[0]):
-        row, cell = order[order.shape[0] - 1 - number], alone[order.shape[0] - 1 - number]
-        _read_row(rows.cells[row], rows.dense[row], table, sums, values[row], table[cell])
-
-
-@kernel("void(Rows, uint64[:,::1], uint64[:,::1], uint64[:,::1])", Rows)
-def _read(rows: Rows, table: Words, sums: Words, values: Words) -> None:
-    for row in range(values.shape[0]):
-        for word in range(values.shape[1]):
-            values[row, word] = 0
-        _read_row(rows.cells[row], rows.dense[row], table, sums, values[row], values[row])
-
-
-@kernel("void(int32[::1], uint64, uint64[:,::1], uint64[:,::1], uint64[::1], uint64[::1])")
-def _read_row(
-    cells: Ints32, dense: np.uint64, table: Words, sums: Words, value: Words, target: Words
-) -> None:
-    """target = value ⊕ what the row reads, where its own cell is the target and zero."""
-    a, b, c = table[cells[0]], table[cells[1]], table[cells[2]]
-    for word in range(target.shape[0]):
-        target[word] = value[word] ^ a[word] ^ b[word] ^ c[word]
-    for eight in range(sums.shape[0] >> 8):
-        some = sums[np.int64(256 * eight) + np.int64((dense >> np.uint64(8 * eight)) & np.uint64(255))]
-        for word in range(target.shape[0]):
-            target[word] ^= some[word]
-
-
 @kernel("void(int32[::1], int32[::1], Rows, uint64[:,::1], uint64[:,::1], uint64[:,::1])", Rows, joined=True)
-def _fill_pairs(order: Ints32, alone: Ints32, rows: Rows, values: Words, sums: Words, table: Words) -> None:
-    """`_fill` for values of two words."""
-    for number in range(order.shape[0]):
-        row, cell = order[order.shape[0] - 1 - number], alone[order.shape[0] - 1 - number]
-        low, high = values[row, 0], values[row, 1]
-        for place in range(3):
-            at = rows.cells[row, place]
-            low ^= table[at, 0]
-            high ^= table[at, 1]
-        for eight in range(sums.shape[0] >> 8):
-            choice = 256 * eight + np.int64((rows.dense[row] >> np.uint64(8 * eight)) & np.uint64(255))
-            low ^= sums[choice, 0]
-            high ^= sums[choice, 1]
-        table[cell, 0], table[cell, 1] = low, high
+def _fill(order: Ints32, alone: Ints32, rows: Rows, values: Words, sums: Words, table: Words) -> None:
+    """From the last row to the first, its own cell = value ⊕ the rest of what the row reads.
+
+    Here and below, all eight sources are added up in one go over the words: to go over them once for each
+    source takes twice as long.
+    """
+    byte = np.uint64(255)
+    for number in range(order.shape[0] - 1, -1, -1):
+        row, cell = order[number], alone[number]
+        first, second, third = rows.cells[row, 0], rows.cells[row, 1], rows.cells[row, 2]
+        # The two others. Were the target among the sources, no two words could be added at once.
+        a = table[second if first == cell else first]
+        b = table[second if third == cell else third]
+        dense = rows.dense[row]
+        s = sums[np.int64(dense & byte)]
+        t = sums[256 + np.int64((dense >> np.uint64(8)) & byte)]
+        u = sums[512 + np.int64((dense >> np.uint64(16)) & byte)]
+        v = sums[768 + np.int64((dense >> np.uint64(24)) & byte)]
+        w = sums[1024 + np.int64((dense >> np.uint64(32)) & byte)]
+        value, target = values[row], table[cell]
+        for i in range(table.shape[1]):
+            target[i] = value[i] ^ a[i] ^ b[i] ^ s[i] ^ t[i] ^ u[i] ^ v[i] ^ w[i]
 
 
 @kernel("void(Rows, uint64[:,::1], uint64[:,::1], uint64[:,::1])", Rows, joined=True)
-def _read_pairs(rows: Rows, table: Words, sums: Words, values: Words) -> None:
-    """`_read` for values of two words."""
+def _read(rows: Rows, table: Words, sums: Words, values: Words) -> None:
+    """The sum of three sparse cells and of a choice from each eight of the dense ones."""
+    byte = np.uint64(255)
     for row in range(values.shape[0]):
-        low, high = np.uint64(0), np.uint64(0)
-        for place in range(3):
-            at = rows.cells[row, place]
-            low ^= table[at, 0]
-            high ^= table[at, 1]
-        for eight in range(sums.shape[0] >> 8):
-            choice = 256 * eight + np.int64((rows.dense[row] >> np.uint64(8 * eight)) & np.uint64(255))
-            low ^= sums[choice, 0]
-            high ^= sums[choice, 1]
-        values[row, 0], values[row, 1] = low, high
+        a, b, c = table[rows.cells[row, 0]], table[rows.cells[row, 1]], table[rows.cells[row, 2]]
+        dense = rows.dense[row]
+        s = sums[np.int64(dense & byte)]
+        t = sums[256 + np.int64((dense >> np.uint64(8)) & byte)]
+        u = sums[512 + np.int64((dense >> np.uint64(16)) & byte)]
+        v = sums[768 + np.int64((dense >> np.uint64(24)) & byte)]
+        w = sums[1024 + np.int64((dense >> np.uint64(32)) & byte)]
+        target = values[row]
+        for i in range(values.shape[1]):
+            target[i] = a[i] ^ b[i] ^ c[i] ^ s[i] ^ t[i] ^ u[i] ^ v[i] ^ w[i]
