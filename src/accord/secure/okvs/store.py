@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy, words
+from accord.errors import UsageError
 from accord.kernel import kernel
 from accord.secure.okvs.rows import RowHash, by_part
 from accord.secure.okvs.sizes import Shape
-from accord.secure.okvs.tables import StoreError, read_table, write_table
+from accord.secure.okvs.tables import failed, read_table, write_table
 
 Words = NDArray[np.uint64]
 Places = NDArray[np.int32]
@@ -72,7 +73,7 @@ class Encoder(Layout):
             raise ValueError("more points than the store is for")
         super().__init__(shape, seed, points)
         if np.diff(self._starts).max() > shape.bound:
-            raise StoreError(reason="a part has too many points")
+            raise failed("a part has too many points")
 
     def draw(self, part: int, width: int, entropy: Entropy) -> Words:
         """The random words of a part's free cells, for values of this many words.
@@ -94,7 +95,7 @@ class Encoder(Layout):
         rows = self._hash.rows(self._of(part), self.shape.sparse, self.shape.dense)
         try:
             return write_table(rows, self.shape.sparse, self.shape.dense, np.ascontiguousarray(values), free)
-        except StoreError:
+        except UsageError:
             self._refuse_equal(part)
             raise
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import AccordError
+from accord.errors import UsageError
 from accord.kernel import kernel
 from accord.secure.okvs.elimination import substitute, triangle
 from accord.secure.okvs.peeling import core, peel
@@ -29,9 +29,11 @@ Words = NDArray[np.uint64]
 Ints32 = NDArray[np.int32]
 
 
-class StoreError(AccordError):
-    """No table holds the values: {reason}. This is chance in fewer than one of 10¹² runs. Start a new run; if
-    it ends like this again, the program is at fault."""
+def failed(reason: str) -> UsageError:
+    """What ends a run whose store cannot be made."""
+    chance = "This is chance in fewer than one of 10¹² runs."
+    mend = "Start a new run; if it ends like this again, the program is at fault."
+    return UsageError(problem=f"No table holds the values: {reason}. {chance} {mend}")
 
 
 def write_table(rows: Rows, sparse: int, dense: int, values: Words, free: Words) -> Words:
@@ -43,7 +45,7 @@ def write_table(rows: Rows, sparse: int, dense: int, values: Words, free: Words)
     left = core(peeled, len(rows.cells))
     system = triangle(Rows(rows.cells[left], rows.dense[left]), values[left], sparse, dense)
     if system is None:
-        raise StoreError(reason="their rows are dependent")
+        raise failed("their rows are dependent")
     determined = np.zeros(sparse + dense, dtype=np.bool_)
     determined[peeled.cells] = True
     determined[system.cells] = True
