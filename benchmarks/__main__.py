@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import bloom, cleaning, febrl, linkage, places, spu
+from benchmarks import bloom, cleaning, febrl, linkage, places, psi, spu
 
-for benchmark in (places, cleaning, bloom, spu, febrl):
+for benchmark in (places, cleaning, bloom, spu, psi, febrl):
     benchmark.run()
 if linkage.DATA.is_dir():
     linkage.run_case("ab")

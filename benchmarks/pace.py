@@ -1,7 +1,9 @@
-"""How long the engines take for a pair, a strip, a feed and a value: the times of `accord.planning.machine`.
+"""How long the engines take for a pair, a strip and a feed, and intersections for what they intersect: the
+times of `accord.planning.machine`.
 
 `python -m benchmarks.pace` prints for each circuit what is written down beside what this machine takes, by
-the processor's clock, of both parties in one thread; and what a feed, a value and a byte take.
+the processor's clock, of both parties in one thread; what a feed and a byte take; and for tables of some
+sizes an intersection. Of that the sides do a part at the same time, which here they do one after the other.
 """
 
 from __future__ import annotations
@@ -12,12 +14,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
+from accord.agreement.document import Agreement
 from accord.benchmarking.workload import RULES, make_up_table
 from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
+from accord.fields.load import load_records
 from accord.forecast.pace import measure_pace
-from accord.planning.machine import FEED, VALUE, PairSeconds, speed_of
+from accord.planning.machine import FEED, PairSeconds, intersecting, speed_of
 from accord.secure.blocks import Blocks, shapes
 from accord.secure.circuit import Node
 from accord.secure.cost import price
@@ -29,15 +34,16 @@ from accord.secure.ot.settings import USUAL
 from accord.secure.ot.sizes import batch_limit
 from accord.secure.ot.supply import needs
 from accord.secure.party import Party, run_pair
-from accord.secure.prf.group import Ed25519
 from accord.side import Side
+from accord.simulation.pair import start_party
 
 Clock = Callable[[], float]
 
 WIDE, NARROW = (1, 16, 256), (64, 4, 16)
 """(blocks, rows of A, rows of B): four thousand pairs each; fewer for the slow engines."""
 _SLOW = {"garbled": 4, "paillier": 16, "paillier-packed": 16}
-_VALUES = 256
+_VALUES = ((1000, 1000), (100_000, 100_000), (100_000, 1_000_000), (1_000_000, 1_000_000))
+"""Records of A and of B."""
 
 
 class Bench:
@@ -62,13 +68,6 @@ class Bench:
             more = session.settings.code.outputs
             session.used = tuple(replace(use, ready=use.ready + more) for use in session.used)
         return taken
-
-    def value(self) -> float:
-        group = Ed25519(b"accord plan")
-        points = group.hash_items(np.arange(_VALUES * 32, dtype=np.uint8).reshape(_VALUES, 32))
-        began = self._clock()
-        group.times(group.secret(self._random), points)
-        return (self._clock() - began) / _VALUES
 
     def _time(self, a: Party[object], b: Party[object]) -> float:
         began = self._clock()
@@ -115,6 +114,41 @@ class Bench:
         return OtEngine(settings)
 
 
+def intersect(sizes: tuple[int, int], clock: Clock) -> float:
+    """Seconds of both parties for tables of these sizes, of which the smaller is half in the larger."""
+    agreed = _numbers()
+    first = {Side.A: 0, Side.B: min(sizes) // 2}
+    held = {
+        side: load_records(_numbered(first[side], size), agreed.fields, agreed.salt)
+        for side, size in zip(Side, sizes, strict=True)
+    }
+    engine = agreed.engine.build()
+    random = Seeded("accord plan: intersect")
+    a, b = (
+        start_party(agreed, side, held[side], held[side.other].size, random.stream(side.value), engine)
+        for side in Side
+    )
+    began = clock()
+    run_pair(a, b)
+    return clock() - began
+
+
+def _numbers() -> Agreement:
+    changed = {
+        "fields": {"code": {"type": "number", "min": 0, "max": 100_000_000, "step": 1}},
+        "rule": "same(code)",
+        "blocking": [],
+        "protocol": {"name": "psi"},
+        "disclose": {"A": [], "B": []},
+    }
+    return Agreement.model_validate(starter("products").model_dump(mode="json") | changed)
+
+
+def _numbered(first: int, size: int) -> pa.Table:
+    codes = first + np.random.default_rng(size).permutation(size)
+    return pa.table({"id": [f"r{i}" for i in range(size)], "code": codes})
+
+
 def main() -> None:
     """Print all of it."""
     circuits = dict(RULES)
@@ -122,7 +156,11 @@ def main() -> None:
         circuits[f"{kind} starter"] = starter(kind).task.lowered.node
     sys.stdout.write(f"this machine takes {measure_pace():.2f} times as long as what is written down\n")
     ot = Bench(engine_named("ot", USUAL), time.process_time)
-    sys.stdout.write(f"feed {ot.feed():.3f} s ({FEED}); value {ot.value():.2e} s ({VALUE})\n")
+    sys.stdout.write(f"feed {ot.feed():.3f} s ({FEED})\n")
+    for sizes in _VALUES:
+        taken = min(intersect(sizes, time.process_time) for _ in range(2))
+        written = intersecting(max(sizes), min(sizes))
+        sys.stdout.write(f"intersection of {sizes[0]:,} and {sizes[1]:,}: {taken:.2f} s ({written:.2f})\n")
     for name, circuit in circuits.items():
         known = speed_of(circuit, "ot")
         for silent, kept in ((False, known.made), (True, known.silent)):

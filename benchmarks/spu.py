@@ -75,7 +75,7 @@ def _spu(rule: str, ring: str) -> Cost:
         folder = Path(place)
         for rank, table in enumerate(tables):
             np.save(folder / f"{rule}-{rank}.npy", table.inputs[name])
-        ports, children = _free_ports(), []
+        ports, children = free_ports(), []
         try:
             for rank in range(2):
                 words = [str(rank), *ports, place, rule, str(node.bound), ring]
@@ -105,7 +105,7 @@ def _start(log: Path, words: list[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)
 
 
-def _free_ports() -> list[str]:
+def free_ports() -> list[str]:
     servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
     ports = [str(server.getsockname()[1]) for server in servers]
     for server in servers:

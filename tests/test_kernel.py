@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.compilers import ALWAYS, SILENT
+from accord.compilers import ALWAYS, INTERSECTING, SILENT
 from accord.compilers import LANED as LANES
 from accord.kernel import kernel
 from tests.kernels import ROOT, kernels, modules
@@ -160,7 +160,7 @@ def test_processes_that_are_given_the_same_modules_share_them(tmp_path: Path) ->
 def test_what_is_compiled_ahead_are_kernels() -> None:
     known = set(modules())
     # Those in dictionaries are not marked where they are defined.
-    assert {*ALWAYS, *LANES, *SILENT} - {"accord.secure.transfer.packing"} <= known
+    assert {*ALWAYS, *LANES, *SILENT, *INTERSECTING} - {"accord.secure.transfer.packing"} <= known
 
 
 def test_without_any_place_to_write_it_compiles_for_the_process(

@@ -28,6 +28,22 @@ ALWAYS = (
 LANED = ("accord.secure.ot.distance", "accord.secure.transfer.packing")
 """Where there is a loop for each lane, of which a circuit has one or two."""
 SILENT = ("accord.secure.transfer.silent", "accord.secure.transfer.lpn")
+INTERSECTING = (
+    "accord.secure.okvs.tables",
+    "accord.fields.siphash",
+    "accord.secure.okvs.elimination",
+    "accord.secure.transfer.extension",
+    "accord.secure.transfer.permutation",
+    "accord.secure.transfer.transpose",
+    "accord.secure.transfer.field",
+    "accord.secure.transfer.silent",
+    "accord.table.csv_scan",
+    "accord.secure.okvs.peeling",
+    "accord.secure.okvs.rows",
+    "accord.secure.transfer.half_tree",
+    "accord.secure.transfer.lpn",
+)
+"""What an intersection needs; the last two only with more than some thousand values, so they come last."""
 
 
 class Compilers:

@@ -38,7 +38,7 @@ from accord.protocols import intersection
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party
-from accord.secure.prf.oblivious import ask
+from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
 
 ALPHA = 1e-6
@@ -179,20 +179,18 @@ def test_all_pairs_in_the_order_of_a_value_is_convicted() -> None:
     assert not audit(case, unshuffled, trials=40).leaky, "the order alone, which tells nothing"
 
 
-@pytest.mark.parametrize("name", ["psi", pytest.param("psi-expand", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
-def test_one_who_asks_without_a_blind_is_convicted(
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+@pytest.mark.parametrize("side", list(Side))
+def test_one_who_asks_with_masks_that_are_known_is_convicted(
     name: str, side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        intersection, "ask", lambda group, items, _, told: ask(group, items, Seeded("known"), told)
-    )
-    monkeypatch.setattr(intersection, "permutation", lambda entropy, count: np.arange(count))
-    names = ("crowd",) if name == "psi" else ("matched",)
+    monkeypatch.setattr(intersection, "Oblivious", lambda side, entropy: Oblivious(side, Seeded(side.value)))
+    names = ("alone",) if name == "psi" else ("matched",)
     assert audit(cases(options(name, "", ""), *names, side=side), trials=60).leaky
 
 
-def test_set_intersection_without_its_group_is_convicted() -> None:
+def test_set_intersection_in_the_clear_is_convicted() -> None:
     def clear(agreement: Agreement) -> Program:
         program = honest(agreement)
         return lambda side, records, partner, entropy, engine: program(
@@ -251,7 +249,7 @@ def test_set_intersection_is_acquitted(name: str) -> None:
     ("name", "of"),
     [
         ("all-pairs", "matched"),
-        ("psi", "crowd"),
+        pytest.param("psi", "crowd", marks=pytest.mark.slow),
         pytest.param("psi-expand", "matched", marks=pytest.mark.slow),
     ],
 )

@@ -85,7 +85,7 @@ def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(case: str) -> None:
 @pytest.mark.parametrize(
     ("protocol", "rule"), [("psi", "same(x) and same(y)"), ("psi-expand", "within(x, 1) and same(y)")]
 )
-def test_intersections_cost_what_they_encrypt_and_send(protocol: str, rule: str) -> None:
+def test_intersections_cost_what_they_look_up_and_send(protocol: str, rule: str) -> None:
     agreed = agreement(protocol=protocol, rule=rule)
     rows = [{"id": f"r{i}", "x": i % 16, "y": i % 7} for i in range(60)]
     table = pa.Table.from_pylist(rows)
@@ -95,7 +95,29 @@ def test_intersections_cost_what_they_encrypt_and_send(protocol: str, rule: str)
     assert found.comparisons.expected == run.comparisons
     # Besides what is disclosed of the matches, and which they are.
     assert found.bytes.expected <= run.bytes
-    assert found.work.processor > 0
+    assert 0 < found.work.processor < 1
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "mebibytes"),
+    [(3_000, 2.3, 250), (100_000, 3.3, 565), (1_000_000, 6.5, 610), (4_000_000, 19, 1240)],
+)
+def test_an_intersection_is_priced_at_every_size(size: int, seconds: float, mebibytes: int) -> None:
+    """By the processor's times of both sides on a Neoverse-N1, added up where one waits for the other, with
+    the two seconds to begin that a plan adds to all; memory as the larger side held it."""
+    none = Spread(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    found = bill(agreement(protocol="psi", rule="same(x)"), none, (size, size))
+    assert found.seconds.expected == pytest.approx(seconds, rel=0.25)
+    assert found.memory.low <= mebibytes << 20 <= found.memory.high
+    assert found.work.network < found.work.processor
+
+
+def test_more_values_than_a_store_holds_are_refused_and_not_priced() -> None:
+    expand = agreement(protocol="psi-expand", rule="within(x, 1) and same(y)")
+    for side, sizes in ((Side.A, (10, 100_000_001)), (Side.B, (100_000_001, 10))):
+        problem = expand.protocol.refuse_sizes(expand.task, side, *sizes)
+        assert problem.startswith("psi-expand would ask for 100,000,001 values, more than 100,000,000.")
+        assert not expand.protocol.refuse_sizes(expand.task, side, *(min(n, 100_000_000) for n in sizes))
 
 
 def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

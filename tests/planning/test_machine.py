@@ -6,7 +6,7 @@ import pytest
 
 from accord.benchmarking.workload import RULES
 from accord.datasets.starter import starter
-from accord.planning.machine import BYTE, FEED, PairSeconds, Speed, speed_of
+from accord.planning.machine import BYTE, FEED, PairSeconds, Speed, intersecting, speed_of, vole_rounds
 from accord.secure.cost import Price
 
 
@@ -31,3 +31,26 @@ def test_other_engines_go_by_their_bytes() -> None:
     rule = starter("products").task.lowered.node
     for engine, byte in BYTE.items():
         assert speed_of(rule, engine).processor(Price(1000, 9, 50, 4, 0)) == pytest.approx(0.55 * 1000 * byte)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rounds"), [(0, 0), (3244, 0), (3245, 1), (1_600_000, 1), (1_630_000, 2), (100_000_000, 62)]
+)
+def test_a_vole_of_few_cells_has_no_rounds(asked: int, rounds: int) -> None:
+    assert vole_rounds(asked) == rounds
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked", "seconds"),
+    [
+        (1_000, 1_000, 0.1),
+        (10_000, 10_000, 0.8),
+        (100_000, 100_000, 1.2),
+        (1_000_000, 100_000, 2.3),
+        (1_000_000, 1_000_000, 4.5),
+        (4_000_000, 4_000_000, 17.0),
+    ],
+)
+def test_an_intersection_takes_what_was_measured(listed: int, asked: int, seconds: float) -> None:
+    """Of the processor, on one core of a Neoverse-N1 for each side, where one waits for the other."""
+    assert intersecting(listed, asked) == pytest.approx(seconds, rel=0.35)

@@ -92,9 +92,7 @@ def test_the_page_has_the_committed_tables_and_their_verdicts() -> None:
     assert table_text(lines, halves) in page
     assert verdict_text(judge_lines(lines, halves, PEOPLE)) in page
     assert {(one.dataset, one.system) for one in lines} == {
-        (dataset.name, system)
-        for dataset in DATASETS
-        for system in (SYSTEMS if dataset.all_peers else FEWER)
+        (dataset.name, system) for dataset in DATASETS for system in (SYSTEMS if dataset.all_peers else FEWER)
     }
 
 

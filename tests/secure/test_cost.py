@@ -16,6 +16,7 @@ from accord.secure.ot.engine import TAG
 from accord.secure.ot.settings import USUAL
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
+from accord.secure.transfer.checked import checked_bytes
 from accord.side import Side
 from tests.secure.engines import OT, World
 from tests.secure.worlds import TEXT, Fixed, blocks, random_circuit, random_score, table
@@ -90,7 +91,7 @@ def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     # Hellos with halves of a key; in one direction a point and one a base OT, in the other 128/k bits an OT
     # of the extension; in both two seeds a base OT; then Paillier's hellos and key.
     hello, k = (garbled_batch.TAG, garbled_batch.K) if engine != "ot" else (TAG + USUAL.hello, USUAL.k)
-    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + 32 + 128 * 32 + 128 * 128 // k // 8, 5
+    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + 32 + 128 * 32 + checked_bytes(128, 128 // k), 5
     if engine.startswith("paillier"):
         made = PaillierEngine(packed=engine == "paillier-packed")
         size, rounds = size + 2 * len(made.hello) + made.bits // 8, rounds + 2

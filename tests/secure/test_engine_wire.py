@@ -107,7 +107,8 @@ def test_a_message_of_another_size_is_a_peer_error(world: World, side: Side, cha
     for message in numbers:
         parties = world.parties(CIRCUIT, over, a, b, sides)
         parties[place] = tampered(parties[place], message, CHANGES[change])
-        with pytest.raises(PeerError, match="were due"):
+        # What was broken off before leaves two ends that do not fit, which OTs that are checked show.
+        with pytest.raises(PeerError, match=r"were due|one choice each"):
             run_pair(parties[0], parties[1])
         with pytest.raises(RuntimeError, match="broken off"):
             next(world.parties(CIRCUIT, over, a, b, sides)[1 - place])
@@ -187,4 +188,4 @@ def test_engines_of_different_names_or_settings_part_at_once() -> None:
     with pytest.raises(PeerError, match="were due"):
         run_pair(garbled.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
     with pytest.raises(PeerError, match="another version"):
-        run_pair(garbled.set_up(Side.A, Fixed("a")), hello(b"accord/garbled/2 k=4" + bytes(32)))
+        run_pair(garbled.set_up(Side.A, Fixed("a")), hello(b"accord/garbled/1 k=4" + bytes(32)))

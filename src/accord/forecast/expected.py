@@ -44,7 +44,7 @@ class Outlook:
     def describe(self, whose: str = "yours") -> str:
         """In one line."""
         made = self.plan.agreed.comparisons
-        unit = "values to encrypt" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
+        unit = "values to list or ask for" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
         most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
         guess = f"; the partner's table is assumed to be as large as {whose}" if self.assumed else ""
         sent = sized(round(self.plan.agreed.bytes.expected))

@@ -23,9 +23,9 @@ from accord.entropy import Seeded
 from accord.fields.schema import TextField
 from accord.network import Network
 from accord.planning.figures import Range, TimeSpent
-from accord.planning.machine import VALUE, Speed
+from accord.planning.machine import Speed, intersecting, vole_rounds
 from accord.planning.spread import Spread
-from accord.protocols.base import Release, Task
+from accord.protocols.base import Release, Task, Values
 from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
@@ -52,6 +52,10 @@ _ONE_WAY = 0.7
 """Of all bytes, those that go in the busier direction. A guess: the price adds up both directions."""
 _BASE_MEMORY = 250 << 20
 """Of a process that has computed nothing yet, with its kernels and buffers. A guess."""
+_VOLE_MEMORY = 300 << 20
+"""Of a process that makes VOLE in rounds, for one at a time: measured, on a Neoverse-N1."""
+_VALUE_MEMORY = 130
+"""For a value that an intersection lists or asks for, its record included: measured likewise."""
 _SET_UP = 2.0
 """Seconds to load compiled kernels, to connect, and for the set-up with its first silent OTs: measured once,
 on a Neoverse-N1."""
@@ -220,7 +224,7 @@ def bill(
     greedy = bool(getattr(agreement.protocol, "greedy", False))
     slab = getattr(agreement.protocol, "slab", None) if greedy else None
     one = foreseen[0][0]
-    price = price_blocks(agreement, task, one, slab)
+    price, values = price_blocks(agreement, task, one, slab), task.protocol.values(task, terms.sizes)
     fixed = task.protocol.sends(task, terms.sizes) + _disclosed(agreement, task, terms.matches)
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
@@ -229,9 +233,9 @@ def bill(
         each = spared.walk.bytes / max(1, spared.walk.comparisons)
     bytes_ = Range(*(fixed + each * n for n in _ends(made)))
     least = 0 if slab is None else _exclusive_rounds(task, one, slab)
-    rounds = Range(*(_rounds(price, n, slab, least) for n in (made.low, made.expected, made.high)))
+    rounds = Range(*(_rounds(price, n, slab, least, values) for n in _ends(made)))
     works = [
-        _work(price, speed, terms, n, by, r, one)
+        _work(price, speed, terms, n, by, r, one, values)
         for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
     ]
     seconds = [_lasts(work, terms.pace) for work in works]
@@ -240,7 +244,7 @@ def bill(
         comparisons=made,
         bytes=bytes_,
         rounds=rounds,
-        memory=Range(*(f * _memory(task, one) for f in (0.7, 1.0, 1.5))),
+        memory=Range(*(f * _memory(task, one, values) for f in (0.7, 1.0, 1.5))),
         seconds=Range(seconds[0] / 1.25, seconds[1], 1.25 * seconds[2]),
         usual=_lasts(works[1], 1.0),
         work=replace(works[1], processor=terms.pace * works[1].processor),
@@ -256,9 +260,11 @@ def _ends(of: Range) -> tuple[float, float, float]:
     return of.low, of.expected, of.high
 
 
-def _rounds(price: Price, comparisons: float, slab: int | None, least: int) -> float:
+def _rounds(price: Price, comparisons: float, slab: int | None, least: int, values: Values | None) -> float:
     """Messages that wait for each other: those of the engine, of every round, of which there are so many at
-    the `least`, and of what is disclosed."""
+    the `least`, and of what is disclosed; or those of an intersection."""
+    if values is not None:
+        return 13.0 + 2 * vole_rounds(values.asked)
     if not price.comparisons:
         return 8.0
     share = comparisons / price.comparisons
@@ -288,6 +294,7 @@ def _work(
     sent: float,
     rounds: float,
     one: Drawn,
+    values: Values | None,
 ) -> TimeSpent:
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     if price.comparisons:
@@ -295,9 +302,11 @@ def _work(
         if terms.workers > 1:
             compared = compared * _SHARED / terms.workers + _START
         processor = compared + _TABLE * slots / 2
+    elif values is not None:
+        share = comparisons / max(1, values.listed + values.asked)
+        processor = share * intersecting(values.listed, values.asked)
     else:
-        # Each value is encrypted on one side, and those of the asker three times in all.
-        processor = 1.5 * VALUE * comparisons
+        processor = 0.0
     network = _ONE_WAY * sent / terms.network.bytes_per_second
     return TimeSpent(processor, network, rounds * terms.network.one_way)
 
@@ -313,8 +322,12 @@ def _disclosed(agreement: Agreement, task: Task, matches: int) -> int:
     return matches * (_TEXT * cells + 2 * encoded + slots)
 
 
-def _memory(task: Task, one: Drawn) -> float:
-    """Of one side: its slots and the partner's, its bins, and what a process takes anyway."""
+def _memory(task: Task, one: Drawn, values: Values | None) -> float:
+    """Of one side: its slots and the partner's, its bins, and what a process takes anyway. Of an intersection
+    its values, or its VOLE, which has gone when they take the most."""
+    if values is not None:
+        vole = _VOLE_MEMORY if vole_rounds(values.asked) else 0
+        return _BASE_MEMORY + max(vole, _VALUE_MEMORY * (values.listed + values.asked))
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     pairs = sum(part.bins for part in task.blocking.passes)
     return _BASE_MEMORY + 60 * slots + 80 * pairs

@@ -5,11 +5,17 @@ tables, bits of shared numbers, and for each row of A in a block (strip) its ter
 1.2 to 24 µs a pair, these times are within 6 % for a pair, and mostly within a third for a strip, of what one
 core of a Neoverse-N1 took. The work of the other engines goes with the bytes that they send.
 
+An intersection needs no engine. What it takes is a time for each value that is listed and for each that is
+asked for, and the time of the VOLE (`secure/transfer/vole.py`), which goes by cells if there are few, and by
+rounds of millions otherwise. Its sides wait for each other more than they work at once, so these times are
+those of a run from its first message to its last.
+
 So a plan needs no clock, no kernel and no machine: the same public numbers give the same choice everywhere,
 to both sides, and to who drafts an agreement. How fast a machine is, beside the one that was measured, is one
 number, its *pace*, by which times are shown and nothing is chosen (forecast/pace.py).
 
-Times are of the processor, of both parties together; in a linkage each does about half of it, at once.
+The other times are of the processor, of both parties together; in a linkage each does about half of it, at
+once.
 """
 
 from __future__ import annotations
@@ -19,13 +25,19 @@ from functools import lru_cache
 
 from accord.secure.circuit import Node
 from accord.secure.cost import Price
+from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import Program
+from accord.secure.transfer.vole import USUAL
 
 FEED = 0.3
 """Seconds to fill a reserve of silent OTs once."""
-VALUE = 3.3e-4
-"""Seconds to encrypt a value, for psi and psi-expand."""
+LISTED, ASKED = 1.5e-6, 2.5e-6
+"""Seconds for a value that an intersection lists, and for one that it asks for, every other of which is
+found."""
+FEW_CELL, MANY_CELLS, MORE_CELLS = 5e-5, 0.8, 0.35
+"""Seconds of a VOLE: for a cell where all are made of OTs alone; otherwise for its first round, and for each
+further one."""
 BYTE = {"garbled": 4.5e-8, "paillier": 3.9e-5, "paillier-packed": 3.9e-5}
 """Seconds a byte that the engine sends."""
 _SHARE = 0.55
@@ -55,6 +67,19 @@ class Speed:
         pace = self.silent if price.feeds else self.made
         work = pace.pair * price.comparisons + pace.strip * price.strips + FEED * price.feeds
         return _SHARE * (work + self.byte * price.bytes)
+
+
+def vole_rounds(asked: int) -> int:
+    """Rounds of the VOLE for so many values that are asked for; none where it is made of OTs alone."""
+    cells = store_shape(asked).total
+    return 0 if cells <= USUAL.few else -(-cells // USUAL.outputs)
+
+
+def intersecting(listed: int, asked: int) -> float:
+    """Seconds of an intersection, from its set-up to its matches."""
+    rounds = vole_rounds(asked)
+    few = FEW_CELL * store_shape(asked).total
+    return (MANY_CELLS + MORE_CELLS * (rounds - 1) if rounds else few) + LISTED * listed + ASKED * asked
 
 
 @lru_cache(maxsize=64)

@@ -171,6 +171,14 @@ class Guarantee:
 NOTHING_TOLD = Guarantee("nothing", Fraction(0), Fraction(0))
 
 
+@dataclass(frozen=True)
+class Values:
+    """What an intersection works on: values that one side lists, and those that the other asks for."""
+
+    listed: int
+    asked: int
+
+
 LearntFrom = Literal["nothing", "another table", "this table"]
 """Which of a side's records the rule was learnt from."""
 
@@ -219,6 +227,8 @@ class Protocol(Spec):
     name: str
     blocked: ClassVar[bool] = True
     """Whether it needs a blocking; one that does not need it compares everything and refuses one."""
+    compares: ClassVar[bool] = True
+    """Whether an engine compares records; one that does not has `values`."""
     several_bins: ClassVar[bool] = True
     """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
@@ -347,8 +357,12 @@ class Protocol(Spec):
 
     @abstractmethod
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
-        """The most secure comparisons that a run makes, or values that it encrypts: from the sizes of A and
-        B, and their bin sizes as both see them."""
+        """The most secure comparisons that a run makes, or values that it lists and asks for: from the sizes
+        of A and B, and their bin sizes as both see them."""
+
+    def values(self, task: Task, sizes: tuple[int, int]) -> Values | None:
+        """What there is to intersect in tables of A and B of these sizes; None where records are compared."""
+        return None
 
     def compared(
         self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting

@@ -2,18 +2,16 @@
 
       ◄──────────────── commitments ──────────────────────►            (slots.py)
     asker  (A or B)                                          lister
-    distinct values, padded to the size of its table
-      ── blinded values ──────────────────────────────────►
-      ◄───────────────────────────────── under the key ────            (secure/prf/oblivious.py)
-    F(a) for each own value a                                for every record b, every value v of its ball:
-                                                             the m-th record with v gets a line (sockets.py)
+    distinct values, padded to the size of its table         every value v of the ball of every record b
+      ── a store of them, hidden ─────────────────────────►            (secure/prf/oblivious.py)
+    F(a) for each own value a                                F(v); the m-th record with v: a line (lines.py)
       ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)
     looks up h(F(a), 1), h(F(a), 2), … until none is there
       ── the tokens, and which own record matched which ──►
       ◄──────────────── both disclose what matched ───────►            (disclosed.py)
       ◄──────────────── digest of the output ─────────────►            (confirm.py)
 
-The commitments are one step of the journal, all from the blinded values to the last disclosure another: done
+The commitments are one step of the journal, all from the set-up to the last disclosure another: done
 again after a cut it would be a second set of questions, so a run is resumed after it or not at all.
 
 `psi` is the case in which a ball is the value itself. With one value a record the larger table is listed,
@@ -32,6 +30,7 @@ share, and so the distance and more: that is why one side lists it all.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -40,26 +39,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.entropy import MASKS, ORDER, Entropy, permutation, words
+from accord.entropy import MASKS, ORDER, Entropy
 from accord.errors import NoRoomError, PeerError, UsageError
 from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
-from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
+from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task, Values
 from accord.protocols.confirm import confirm
 from accord.protocols.lines import (
     CHUNK,
     HALF,
     LINE,
+    Bytes,
+    Places,
+    batches,
     covers,
     find_records,
-    hash_items,
-    hash_lines,
     join_tokens,
+    lines_by_tag,
+    mark_items,
+    number_equals,
     open_lines,
-    order_by_tag,
     random_rows,
-    rank_rows,
+    rank_points,
     rank_tokens,
 )
 from accord.protocols.one_to_one import keep_best, require_matches, work_of
@@ -73,9 +75,9 @@ from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments
 from accord.ranges import distinct
 from accord.rules.rule import Rule
 from accord.secure.engine import Engine
+from accord.secure.okvs.sizes import MOST
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
-from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
+from accord.secure.prf.oblivious import Clear, Function, Oblivious, Points, Seeds, asked_bytes
 from accord.side import Side
 from accord.table.pairs import IdOrder, order_pairs
 
@@ -85,8 +87,10 @@ STEPS = 2
 """Of the journal: the commitments, and the intersection with all that it discloses."""
 _MOST_PAIRS = 1 << 30
 """Of records that match, so that no partner can ask for more memory than that takes."""
-_WORK_A_VALUE = 2000
-"""To encrypt it; the lister is silent until it has encrypted all."""
+_WORK_A_VALUE, _WORK_TO_START = 50, 10**8
+"""To hash it, ask for it and sort its line; and to set up. The lister is silent until it has sorted all."""
+_BATCH = 1 << 16
+"""Values that are made into points at a time."""
 _BYTES_A_PAIR = 320
 """Of memory, at the least, for each pair that the partner may name: four times what it takes to read it."""
 
@@ -105,6 +109,7 @@ class Intersecting(Protocol):
     """A protocol that finds records with common values; it compares nothing and has no bins."""
 
     blocked: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
 
     @abstractmethod
     def sought(self, rule: Rule) -> Rule:
@@ -137,13 +142,13 @@ class Intersecting(Protocol):
         """Any: it is not asked."""
 
     def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
-        lines = self.workload(task, side, own, partner).lines
-        if lines <= MOST_LINES:
-            return ""
-        return (
-            f"{self.name} would list {lines:,} values, more than {MOST_LINES:,}. "
-            "Take a smaller threshold, larger steps, smaller tables or another protocol."
-        )
+        work = self.workload(task, side, own, partner)
+        mend = "Take a smaller threshold, larger steps, smaller tables or another protocol."
+        if work.lines > MOST_LINES:
+            return f"{self.name} would list {work.lines:,} values, more than {MOST_LINES:,}. {mend}"
+        if work.asked > MOST:
+            return f"{self.name} would ask for {work.asked:,} values, more than {MOST:,}. {mend}"
+        return ""
 
     def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
         """Unless both sides have kept it, with its commitments; or neither has kept even those, and so has
@@ -159,12 +164,16 @@ class Intersecting(Protocol):
         return NOTHING_TOLD
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
+        values = self.values(task, sizes)
+        return values.listed + values.asked
+
+    def values(self, task: Task, sizes: tuple[int, int]) -> Values:
         work = self.workload(task, Side.A, *sizes)
-        return work.lines + work.asked
+        return Values(work.lines, work.asked)
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:
         work = self.workload(task, Side.A, *sizes)
-        return 2 * COMMITMENT + 2 * POINT * work.asked + LINE * work.lines + CONFIRMED
+        return 2 * COMMITMENT + asked_bytes(work.asked) + LINE * work.lines + CONFIRMED
 
 
 def lists(side: Side, own: int, partner: int, size: int) -> bool:
@@ -181,7 +190,7 @@ def intersect(task: Task, options: Intersecting, mine: OwnSide, engine: Engine) 
     # Nothing is opened here; it binds both to their tables should the run be cut and go on.
     made = whole(exchange_commitments(mine.slots, mine.side))
     yield from step(mine.journal, made, lambda answer: None)
-    mine.expect(0, _WORK_A_VALUE * run.total)
+    mine.expect(0, _WORK_TO_START + _WORK_A_VALUE * run.total)
     asked = run.list_all() if run.lists else run.look_up()
     found = yield from step(mine.journal, asked, run.outcome)
     outcome = replace(found, phases=Phases(compare=clock.lap()))
@@ -197,8 +206,8 @@ class _Side:
 
     def __init__(self, task: Task, options: Intersecting, mine: OwnSide, engine: Engine) -> None:
         self.task, self.own, self.partner_size = task, mine, mine.partner_size
-        domain = b"accord psi 1\0" + task.salt.encode()
-        self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
+        entropy = mine.entropy.stream(MASKS)
+        self.function: Function = Clear() if engine.name == "ideal" else Oblivious(mine.side, entropy)
         sizes = mine.records.size, mine.partner_size
         if problem := options.refuse_sizes(task, mine.side, *sizes):
             raise UsageError(problem=problem)
@@ -216,13 +225,13 @@ class _Side:
 
     def list_all(self) -> Party[Answer]:
         """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
-        entropy = self.own.entropy
-        key = self.group.secret(entropy.stream(MASKS))
-        tokens = random_rows(entropy.stream("tokens"), self.own.records.size, HALF)
-        yield from answer(self.group, key, self.asked, self.progress)
-        lines = self._lines(self._values(key), tokens)
-        for part in batches(self.lines, CHUNK):
-            yield from send(lines[part], signed=part.stop == self.lines)
+        yield from self.function.meet()
+        seeds = yield from self.function.answer(self.asked, self._points(), self.progress)
+        self.progress(self.asked)
+        tokens = random_rows(self.own.entropy.stream("tokens"), self.own.records.size, HALF)
+        for part, lines in self._lines(seeds, tokens):
+            yield from send(lines, signed=part.stop == self.lines)
+        del seeds
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
         if head[0] > len(tokens) or head[1] > head[0] * self.partner_size:
             raise PeerError(problem="more matches than there are records")
@@ -242,53 +251,42 @@ class _Side:
             raise PeerError(problem="pairs that are not those of its matches")
         return self._kept(records[token], partner, came)
 
-    def _values(self, key: bytes) -> Bytes:
-        """F of every value of every ball, record after record; what does not exist is a random value, and so
-        are all values of a row that was left out."""
-        found = np.empty((self.lines, POINT), np.uint8)
+    def _points(self) -> Points:
+        """Every value of every ball, record after record; what does not exist is a random one, and so are all
+        values of a row that was left out."""
+        found = np.empty((self.lines, 2), np.uint64)
         size, filler = self.balls.size, self.own.entropy.stream("filler")
-        for part in batches(len(self.own.records), max(1, BATCH // size)):
+        for part in batches(len(self.own.records), max(1, _BATCH // size)):
             listed, exists = self.balls.listed(self.own.records.columns, part)
             self.dummies += int((~exists).sum())
             at = part.start * size
-            for piece in batches(len(listed)):
-                items = hash_items(listed[piece], exists[piece], filler)
-                found[at + piece.start : at + piece.stop] = value(self.group, key, items)
-                self.progress(piece.stop - piece.start)
+            found[at : at + len(listed)] = self.function.points(mark_items(listed, exists, filler))
         at = len(self.own.records) * size
-        for piece in batches(self.lines - at):
-            count = piece.stop - piece.start
-            items = hash_items(np.zeros((count, 1), np.uint64), np.zeros(count, np.bool_), filler)
-            found[at + piece.start : at + piece.stop] = value(self.group, key, items)
-            self.progress(count)
+        self._fill(found[at:], filler)
         self.dummies += self.lines - at
         return found
 
-    def _lines(self, values: Bytes, tokens: Bytes) -> Bytes:
-        """A line for every value and record, in the order of their tags."""
-        halves = values.view("<u8")
-        order = np.lexsort((words(self.own.entropy.stream(ORDER), len(values)), halves[:, 0], halves[:, 1]))
-        fresh = np.ones(len(values), np.bool_)
-        fresh[1:] = (halves[order[1:], :2] != halves[order[:-1], :2]).any(axis=1)
-        first = np.flatnonzero(fresh)
-        times = np.arange(len(values)) - np.repeat(first, np.diff(first, append=len(values)))
-        lines = hash_lines(values, order, times)
-        lines[:, HALF:] ^= tokens[order // self.balls.size]
-        return np.ascontiguousarray(lines[order_by_tag(lines)])
+    def _lines(self, seeds: Seeds, tokens: Bytes) -> Iterator[tuple[slice, Bytes]]:
+        """A line for every value and record, in the order of their tags, some at a time."""
+        times = number_equals(seeds, self.own.entropy.stream(ORDER))
+        return lines_by_tag(self.function.pi, seeds, times, tokens, self.balls.size)
 
     # -- the side that asks -------------------------------------------------------------------------------
 
     def look_up(self) -> Party[Answer]:
         """Ask for the own values, receive all lines, tell what matched; what `outcome` reads."""
-        rows, key_of, items = self._asked()
-        values = yield from ask(self.group, items, self.own.entropy.stream(MASKS), self.progress)
+        yield from self.function.meet()
+        rows, key_of, points = self._asked()
+        values = yield from self.function.ask(points, self.progress)
+        del points
         lines = np.empty((self.lines, LINE), np.uint8)
         for part in batches(self.lines, CHUNK):
             size = part.stop - part.start
             some = yield from receive(size * LINE, signed=part.stop == self.lines)
             lines[part] = some.reshape(size, LINE)
             self.progress(size)
-        keys, tokens = open_lines(values, lines)
+        keys, tokens = open_lines(self.function.pi, values, lines)
+        del values, lines
         named, token = rank_tokens(tokens)
         own, of = join_tokens(rows, key_of, keys, token)
         shown, _ = self._by_id(distinct(own))
@@ -308,27 +306,42 @@ class _Side:
         yield from send(np.stack([position[own], of])[:, at].astype("<u4"))
         return self._kept(own, number[of], came)
 
-    def _asked(self) -> tuple[Ints, Ints, Bytes]:
-        """(records, their places among the items), and the distinct values, padded and in random order."""
-        values, present = values_of(self.balls.names, self.own.records.columns)
-        rows = np.flatnonzero(present)
-        first, key_of = rank_rows(*values[rows].T)
-        once = values[rows[first]]
-        self.dummies = self.asked - len(once)
-        padded = np.concatenate([once, np.zeros((self.dummies, once.shape[1]), np.uint64)])
-        entropy = self.own.entropy
-        items = hash_items(padded, np.arange(self.asked) < len(once), entropy.stream("filler"))
-        order = permutation(entropy.stream(ORDER), self.asked)
-        place = np.empty(self.asked, np.int64)
-        place[order] = np.arange(self.asked)
-        return rows, place[key_of], items[order]
+    def _asked(self) -> tuple[Places, Places, Points]:
+        """(records, the places of their values), and the distinct values, padded."""
+        count, filler = len(self.own.records), self.own.entropy.stream("filler")
+        points, present = np.empty((count, 2), np.uint64), np.empty(count, np.bool_)
+        for part in batches(count, _BATCH):
+            values, present[part] = values_of(self.balls.names, self.own.records.columns, part)
+            points[part] = self.function.points(mark_items(values, present[part], filler))
+        rows = np.flatnonzero(present).astype(np.int32)
+        points = points.take(rows, axis=0)
+        first, key_of = rank_points(points)
+        self.dummies = self.asked - len(first)
+        padded = np.empty((self.asked, 2), np.uint64)
+        points.take(first, axis=0, out=padded[: len(first)])
+        self._fill(padded[len(first) :], filler)
+        return rows, key_of, padded
 
     # -- what both do -------------------------------------------------------------------------------------
+
+    def _fill(self, points: Points, filler: Entropy) -> None:
+        """Points of random values, which are nobody's."""
+        none = np.zeros((_BATCH, 0), np.uint64)
+        for part in batches(len(points), _BATCH):
+            some = none[: part.stop - part.start]
+            points[part] = self.function.points(mark_items(some, np.zeros(len(some), np.bool_), filler))
 
     def _by_id(self, records: Ints) -> tuple[Ints, Ints]:
         """Records in the order of their ids, and where each of them stood."""
         order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
         return records[order], order
+
+    def _id_order(self, records: Ints) -> IdOrder:
+        """The order of ids among these own records alone: to order all takes longer than to find them."""
+        some, _ = self._by_id(distinct(records))
+        places = np.zeros(len(self.own.records), np.int32)
+        places[some] = np.arange(len(some), dtype=np.int32)
+        return IdOrder(some.astype(np.int32), places)
 
     def _require_within(self, count: int) -> None:
         """Raise before anything is named or shown if so many own records may not be."""
@@ -359,7 +372,7 @@ class _Side:
                 raise PeerError(problem="matches of records that do not exist")
         if self.task.chosen_by or self.task.checked_by:
             require_matches(self.task, self.own, theirs.fields, own, partner)
-        orders, rows = (self.own.records.by_id, IdOrder.of(theirs.ids)), (own, partner)
+        orders, rows = (self._id_order(own), IdOrder.of(theirs.ids)), (own, partner)
         first = self.own.side is Side.A
         (a, b), some = (orders, rows) if first else (orders[::-1], rows[::-1])
         return Outcome(

@@ -7,93 +7,164 @@ everybody else a line is random. F is the oblivious function of `secure/prf/`.
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import Entropy
+from accord.entropy import Entropy, words
 from accord.errors import PeerError
 from accord.ranges import distinct, ranges
-from accord.secure.prf.group import POINT, Bytes
-from accord.secure.prf.oblivious import batches
+from accord.secure.prf.oblivious import Points, Seeds, expand
+from accord.secure.transfer.permutation import Permutation
 
+Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+Places = NDArray[np.int32]
+"""Of values and lines, of which there are fewer than 2³¹."""
 
 LINE = 24
 HALF = LINE // 2
 CHUNK = 1 << 16
 """Lines that are hashed or sent at a time."""
-_BODY = POINT + 8
-_PAD = 16
-_TAG = b"accord psi line 1\n"
+_SOUGHT = 1 << 20
+"""Values that are looked up at a time."""
+_PAD = 2
+_BLOCKS = 2
+
+
+def batches(count: int, size: int) -> Iterator[slice]:
+    """Consecutive stretches of 0..count−1."""
+    return (slice(i, min(i + size, count)) for i in range(0, count, size))
 
 
 def random_rows(entropy: Entropy, rows: int, width: int) -> Bytes:
     return np.frombuffer(entropy.bytes(rows * width), np.uint8).reshape(rows, width)
 
 
-def hash_items(values: Words, real: NDArray[np.bool_], entropy: Entropy) -> Bytes:
-    """The bytes that are hashed: the values and zeros, or for what is not real random bytes, never zeros."""
-    pad = random_rows(entropy, len(values), _PAD) * ~real[:, None]
-    body = np.ascontiguousarray(values * real[:, None], "<u8").view(np.uint8)
-    return np.concatenate([body, pad], axis=1)
+def mark_items(values: Words, real: NDArray[np.bool_], entropy: Entropy) -> Words:
+    """What is hashed: the values and zeros, or for what is not real random words, never zeros."""
+    pad = words(entropy, _PAD * len(values)).reshape(-1, _PAD)
+    return np.concatenate([values * real[:, None], pad * ~real[:, None]], axis=1)
 
 
-def hash_lines(values: Bytes, rows: Ints, times: Ints) -> Bytes:
-    """h(F, m) for each of these rows of values: what its line is before the token."""
-    start, lines = hashlib.sha256(_TAG), np.empty((len(rows), LINE), np.uint8)
-
-    def line(body: bytes) -> bytes:
-        digest = start.copy()
-        digest.update(body)
-        return digest.digest()[:LINE]
-
-    for part in batches(len(rows), CHUNK):
-        number = times[part].astype("<u8")[:, None].view(np.uint8)
-        whole = np.concatenate([values[rows[part]], number], axis=1).tobytes()
-        found = b"".join(map(line, (whole[i : i + _BODY] for i in range(0, len(whole), _BODY))))
-        lines[part] = np.frombuffer(found, np.uint8).reshape(-1, LINE)
-    return lines
+def hash_lines(pi: Permutation, seeds: Seeds, times: Places) -> Bytes:
+    """h(F, m) of each of these values: what its line is before the token."""
+    return expand(pi, seeds, times, _BLOCKS).view(np.uint8)[:, :LINE]
 
 
-def _tags(lines: Bytes) -> tuple[Words, NDArray[np.uint32]]:
-    high = np.ascontiguousarray(lines[:, :8]).view("<u8")[:, 0]
-    return high, np.ascontiguousarray(lines[:, 8:HALF]).view("<u4")[:, 0]
+def number_equals(seeds: Seeds, entropy: Entropy) -> Places:
+    """Which one each value is among those that are like it, from 0 on, in a random order."""
+    order, tied = _nearly_order(seeds[:, 0])
+    rows = order[tied]
+    some = seeds.take(rows, axis=0)
+    together = np.lexsort((words(entropy, len(rows)), *some.T))
+    rows, some = rows[together], some[together]
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (some[1:] != some[:-1]).any(axis=1)
+    first = np.flatnonzero(fresh)
+    times = np.zeros(len(seeds), np.int32)
+    times[rows] = np.arange(len(rows)) - np.repeat(first, np.diff(first, append=len(rows)))
+    return times
 
 
-def order_by_tag(lines: Bytes) -> Ints:
-    high, low = _tags(lines)
-    return np.lexsort((low, high)).astype(np.int64)
+def lines_by_tag(
+    pi: Permutation, seeds: Seeds, times: Places, tokens: Bytes, each: int
+) -> Iterator[tuple[slice, Bytes]]:
+    """All lines in the order of their tags, some at a time; every `each` of them are of one record.
+
+    They are hashed twice, for their order and to be sent: that takes less than to keep and to move them.
+    """
+    high = np.empty(len(seeds), np.uint64)
+    for part in batches(len(seeds), CHUNK):
+        high[part] = _high(hash_lines(pi, seeds[part], times[part]))
+    order = _order(high, lambda rows: _low(hash_lines(pi, seeds.take(rows, axis=0), times[rows])))
+    del high
+    for part in batches(len(seeds), CHUNK):
+        rows = order[part]
+        lines = hash_lines(pi, seeds.take(rows, axis=0), times.take(rows))
+        lines[:, HALF:] ^= tokens.take(rows // each, axis=0)
+        yield part, np.ascontiguousarray(lines)
 
 
-def open_lines(values: Bytes, lines: Bytes) -> tuple[Ints, Bytes]:
+def _order(keys: Words, others: Callable[[Places], NDArray[np.unsignedinteger[Any]]]) -> Places:
+    """The order of random keys; those that may be alike, at such places, by the others as well."""
+    order, tied = _nearly_order(keys)
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((others(rows), keys[rows]))]
+    return order
+
+
+def _nearly_order(keys: Words) -> tuple[Places, NDArray[np.bool_]]:
+    """The places of keys in ascending order but for some that begin alike, and which of the order those are.
+
+    A key and its place share a word, so that words are sorted: several times faster than an `argsort`, and in
+    half of the memory. Of random keys few are alike in the bits that are left.
+    """
+    low = max(1, len(keys) - 1).bit_length()
+    place = np.uint64((1 << low) - 1)
+    both = keys & ~place
+    both |= np.arange(len(keys), dtype=np.uint64)
+    both.sort()
+    order = (both & place).astype(np.int32)
+    both >>= np.uint64(low)
+    tied = np.zeros(len(keys), np.bool_)
+    tied[1:] = both[1:] == both[:-1]
+    tied[:-1] |= tied[1:]
+    return order, tied
+
+
+def _high(lines: Bytes) -> Words:
+    return np.ascontiguousarray(lines[:, :8]).view("<u8")[:, 0]
+
+
+def _low(lines: Bytes) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(lines[:, 8:HALF]).view("<u4")[:, 0]
+
+
+def open_lines(pi: Permutation, values: Seeds, lines: Bytes) -> tuple[Ints, Bytes]:
     """For each line that a value opens: the value's place and the token."""
-    high, low = _tags(lines)
-    if len(high) and (high[1:] < high[:-1]).any():
+    high = _high(lines)
+    if (high[1:] < high[:-1]).any():
         raise PeerError(problem="lines that are not in order")
-    alive, round_ = np.arange(len(values)), 0
     keys, tokens = [np.zeros(0, np.int64)], [np.zeros((0, HALF), np.uint8)]
-    while len(alive) and len(lines):
-        wanted = hash_lines(values, alive, np.full(len(alive), round_))
-        mine, rest = _tags(wanted)
-        at = np.searchsorted(high, mine)
-        hit = np.zeros(len(alive), np.bool_)
-        # Two unlike tags of one list may begin alike; three will not.
-        for place in (np.minimum(at, len(high) - 1), np.minimum(at + 1, len(high) - 1)):
-            here = (high[place] == mine) & (low[place] == rest) & ~hit
-            keys.append(alive[here])
-            tokens.append(lines[place[here], HALF:] ^ wanted[here, HALF:])
-            hit |= here
-        alive, round_ = alive[hit], round_ + 1
+    for part in batches(len(values), _SOUGHT):
+        alive, round_ = np.arange(part.start, part.stop), 0
+        while len(alive):
+            wanted = hash_lines(pi, values.take(alive, axis=0), np.full(len(alive), round_, np.int32))
+            place = _locate(lines, high, wanted)
+            hit = place >= 0
+            alive, round_ = alive[hit], round_ + 1
+            keys.append(alive)
+            tokens.append(lines[place[hit], HALF:] ^ wanted[hit, HALF:])
     return np.concatenate(keys), np.concatenate(tokens)
+
+
+def _locate(ordered: Bytes, high: Words, wanted: Bytes) -> Ints:
+    """Where the tag of each of the wanted stands among ordered ones, of which `high` is the beginning; −1
+    where it does not."""
+    mine, last = _high(wanted), len(ordered) - 1
+    found = np.full(len(wanted), -1, np.int64)
+    if last < 0:
+        return found
+    # Nearly in order: so the search walks through memory and does not jump.
+    order, _ = _nearly_order(mine)
+    at = np.empty(len(wanted), np.int64)
+    at[order] = np.searchsorted(high, mine[order])
+    # Two unlike tags of one list may begin alike; three will not.
+    for place in (np.minimum(at + 1, last), np.minimum(at, last)):
+        maybe = np.flatnonzero(high[place] == mine)
+        there = place[maybe]
+        right = _low(ordered[there]) == _low(wanted[maybe])
+        found[maybe[right]] = there[right]
+    return found
 
 
 def rank_tokens(tokens: Bytes) -> tuple[Bytes, Ints]:
     """The distinct tokens, in an order that follows from them alone, and the rank of each."""
-    first, rank = rank_rows(*_tags(tokens))
+    first, rank = rank_rows(_high(tokens), _low(tokens))
     return tokens[first], rank
 
 
@@ -102,7 +173,7 @@ def rank_rows(*columns: NDArray[np.unsignedinteger[Any]]) -> tuple[Ints, Ints]:
 
     As `np.unique(axis=0)`, which lets no other thread run, and so no ping out, for seconds.
     """
-    order = np.lexsort(columns).astype(np.int64)
+    order = np.lexsort(columns).astype(np.int64, copy=False)
     fresh = np.zeros(len(order), np.bool_)
     fresh[:1] = True
     for column in columns:
@@ -113,22 +184,38 @@ def rank_rows(*columns: NDArray[np.unsignedinteger[Any]]) -> tuple[Ints, Ints]:
     return order[fresh], rank
 
 
-def join_tokens(rows: Ints, key_of: Ints, keys: Ints, token: Ints) -> tuple[Ints, Ints]:
+def rank_points(points: Points) -> tuple[Places, Places]:
+    """Where a point of each kind stands, and the rank of each point; points are random, so the order is."""
+    order = _order(points[:, 0], lambda rows: points[rows, 1])
+    fresh = np.zeros(len(order), np.bool_)
+    fresh[:1] = True
+    for column in points.T:
+        ordered = column.take(order)
+        fresh[1:] |= ordered[1:] != ordered[:-1]
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.cumsum(fresh, dtype=np.int32) - 1
+    return order[fresh], rank
+
+
+def join_tokens(rows: Places, key_of: Places, keys: Ints, token: Ints) -> tuple[Ints, Ints]:
     """(record, token) for each record and each token that its value opened."""
+    opened = np.zeros(int(max(key_of.max(initial=-1), keys.max(initial=-1))) + 1, np.bool_)
+    opened[keys] = True
+    some = np.flatnonzero(opened[key_of])
+    own, key_of = rows[some].astype(np.int64), key_of[some]
     order = np.argsort(keys, kind="stable")
     keys, token = keys[order], token[order]
     starts, stops = np.searchsorted(keys, key_of), np.searchsorted(keys, key_of, "right")
-    return np.repeat(rows, stops - starts), token[ranges(starts, stops)]
+    return np.repeat(own, stops - starts), token[ranges(starts, stops)]
 
 
 def find_records(named: Bytes, tokens: Bytes) -> Ints:
     """The records that these tokens stand for."""
-    listed = np.concatenate([tokens, named])
-    all_, rank = rank_tokens(listed)
-    owner = np.full(len(all_), -1, np.int64)
-    owner[rank[: len(tokens)]] = np.arange(len(tokens))
-    records = owner[rank[len(tokens) :]]
-    if (records < 0).any() or len(distinct(records)) < len(records):
+    order = _order(_high(tokens), lambda rows: _low(tokens[rows]))
+    ordered = tokens.take(order, axis=0)
+    place = _locate(ordered, _high(ordered), named)
+    records = order[place].astype(np.int64)
+    if (place < 0).any() or len(distinct(records)) < len(records):
         raise PeerError(problem="a match that it cannot have found")
     return records
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from accord.agreement.document import Agreement
-from accord.compilers import ALWAYS, LANED, SILENT, Compilers
+from accord.compilers import ALWAYS, INTERSECTING, LANED, SILENT, Compilers
 from accord.kernel import is_being_compiled, when_missing
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
@@ -22,6 +22,8 @@ _MOST = 2
 
 def modules_of(agreement: Agreement) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The modules with the loops that a run will need, and the lanes; none for engines that few use."""
+    if not agreement.protocol.compares:
+        return INTERSECTING, ()
     engine = agreement.engine.build()
     if not isinstance(engine, OtEngine):
         return (), ()

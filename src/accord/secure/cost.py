@@ -25,11 +25,8 @@ from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.paillier import engine as engine_paillier
 from accord.secure.paillier.distance import pack_sizes, packs
 from accord.secure.paillier.engine import PaillierEngine, plan_of
-from accord.secure.transfer import base
-from accord.secure.transfer.extension import correction_words
-from accord.secure.transfer.setup import HALF
+from accord.secure.transfer import setup
 from accord.secure.transfer.silent import feed_bytes, point_bytes
-from accord.secure.transfer.tree import SEED
 from accord.side import Side
 
 
@@ -129,9 +126,7 @@ def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
         made = PaillierEngine(packed=engine == "paillier-packed")
         return 2 * len(made.hello) + made.bits // 8 + set_up_bytes("garbled")
     hello = len(engine_ot.TAG + settings.hello) if engine == "ot" else len(garbled_batch.TAG)
-    rate = 128 // (settings.k if engine == "ot" else garbled_batch.K)
-    one = base.POINT + base.COUNT * base.POINT + 8 * correction_words(base.COUNT, rate)
-    return 2 * (hello + HALF + base.COUNT * 2 * SEED) + one
+    return setup.set_up_bytes(hello, settings.k if engine == "ot" else garbled_batch.K)
 
 
 def _other(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:

@@ -91,7 +91,7 @@ def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     over = Blocks.whole(20, 30)
     left, right = (ENGINE.evaluate(made[i], CIRCUIT, over, tables[i]) for i in range(2))
     run_pair(left, right, wire)
-    assert wire.digest == "bdf49e6cbefce3453eb0e30dac26d9dd12523c3d83b91098d7b367ebe507b72a"
+    assert wire.digest == "682660c8a11a0d0a10753c3deec20af9a69e33e0692a8328286ce61ad9ba289c"
 
 
 def test_delta_is_odd_so_that_the_labels_of_a_wire_have_two_colours(

@@ -31,9 +31,9 @@ from accord.side import Side
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "6d0f6a350503b56cd7a0140855c912ff4e5fee0193640a2c75f9501efdb3b2be"
-SCORE_WIRE = "2def322bb6500cfa8107b7d543a99535e4b76891da10d30859768ba12c309ccd"
-SILENT_WIRE = "7e278d4ce70264c21fba9a6975dd05d2910f9e59926e00ecf65d65c5e93fdd02"
+OT_WIRE = "bbc20fd104c842a6ebb163bb27c3f44b707c12da4f3df3a35d7f561fe7afd280"
+SCORE_WIRE = "0ef37d495bbacccaf1b591fc12b0a592ad11a4138992d3e2019903eb6afb1c8a"
+SILENT_WIRE = "f8487376b6dba1d7680d817f40a7e1c5a07755701a8758d3e13edda64a5842ef"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

@@ -38,7 +38,7 @@ class Outcome:
     partner_slots: int
     """The partner's noisy total: its records in all bins, and its dummies."""
     comparisons: int
-    """Secure comparisons, dummies included; for psi and psi-expand the values that were encrypted."""
+    """Secure comparisons, dummies included; for psi and psi-expand the values listed or asked for."""
     rounds: int
     dummies: int
     """One's own dummies."""

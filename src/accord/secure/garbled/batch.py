@@ -33,7 +33,7 @@ Answer = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-TAG = b"accord/garbled/1 k=4"
+TAG = b"accord/garbled/2 k=4"
 
 K = 4
 """The field of the OT extension, which carries little here."""

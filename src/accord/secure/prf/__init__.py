@@ -1,1 +1,1 @@
-"""An oblivious pseudo-random function, and the group that it needs: what intersections are made of."""
+"""An oblivious pseudo-random function: what intersections are made of."""

@@ -1,72 +1,208 @@
-"""An oblivious pseudo-random function: one side has the key, the other the items and their values.
+"""An oblivious pseudo-random function: one side has the key, the other the points and their values.
 
-2HashDH (Jarecki, Kiayias and Krawczyk, ASIACRYPT'14): F_k(x) = h(x)^k in a group with hard logarithms.
+Raghuraman and Rindal, Blazing Fast PSI from Improved OKVS and Subfield VOLE (CCS'22), semi-honest, over the
+whole field. The asker's points are put into a store P (`okvs/`) that reads x at every point x, and a VOLE
+(`transfer/vole.py`) of as many elements as P has cells hides it:
 
-    asker     r uniform,   h(x)^r                       →
-                                                        ←  (h(x)^r)^k                             key holder
-              F_k(x) = (h(x)^rk)^(1/r)
+    asker    has a, c        P with P(x) = x at its points,          P ⊕ a  →
+    lister   has Δ, b        K = b ⊕ Δ·(P ⊕ a) = c ⊕ Δ·P
+    values   F(x) = h(K(x) ⊕ Δ·x, x)  at the lister,  h(c(x), x)  at the asker
 
-Every item has an r of its own. With one for all, a key holder that answers each item by its answer to the
-first would make all of them open to the value of the first.
+since reading a store is linear: K(x) = c(x) ⊕ Δ·P(x). At any other x the asker lacks Δ·(P(x) ⊕ x), a product
+of the secret Δ with something that is 0 with probability 2⁻¹²⁸. h(y, x) = π(π(y) ⊕ x) ⊕ π(y) is TMMO, which
+is correlation robust for keys of any kind (`transfer/permutation.py`).
 
-*Learns*: the asker F_k of its items, which without the key look random elsewhere; the key holder how many
-items there are. Semi-honest; decisional Diffie-Hellman, h as a random oracle. Elements travel in batches, one
-ahead, so that both sides work at a time. The last batch of the asker is signed (party.py).
+A *point* is 128 bits, from words of any number by `points`: Σ wᵢ·ρⁱ in the field, ρ public and drawn together
+after both sides have fixed their tables, so that two unlike items are one point with probability 2⁻¹²⁸ for
+each block of 128 bits; then π hides that it is a sum. A *value* is 128 bits, a seed, and `expand` makes as
+many bytes of it as somebody needs.
+
+Both go part by part of the store, so memory holds one at a time, and no more of either side's points than the
+lists themselves. The lister hands in all its points before: it evaluates those of a part when the part comes.
+
+*Learns*: the asker F at its points, which without the key looks random elsewhere; the lister how many points
+there are: P ⊕ a is uniform by the assumption of the VOLE. The asker draws the seed of P, once, when its
+points are fixed: a lister that could choose among seeds would try them on points that it guesses.
+Semi-honest. An asker that departs from this may put more points into a store than it announced: up to as many
+as it has cells, 1.3 times as many; the OTs are checked (`transfer/checked.py`), so that Δ stays hidden. It
+can ask for any points. A lister can list what it likes. Messages follow from the number of points alone. The
+last one of the asker is signed (party.py).
+
+`Clear` hides nothing: a value is its point. It is to `Oblivious` what the `ideal` engine is to the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.party import Party, receive, send
-from accord.secure.prf.group import POINT, Bytes, Group
+from accord.secure.okvs.rows import SEED
+from accord.secure.okvs.sizes import store_shape
+from accord.secure.okvs.store import Encoder, Layout
+from accord.secure.party import Party, Send, receive, send
+from accord.secure.transfer import setup
+from accord.secure.transfer.field import times
+from accord.secure.transfer.permutation import PUBLIC, VALUE, Permutation
+from accord.secure.transfer.vole import USUAL, Sizes, VoleReceiver, VoleSender, vole_bytes
+from accord.side import Side
 
-BATCH = 2048
-
+Words = NDArray[np.uint64]
+Points = NDArray[np.uint64]
+"""Shape (n, 2)."""
+Seeds = NDArray[np.uint64]
+"""Shape (n, 2)."""
 Progress = Callable[[int], None]
-"""Called with the number of items of each batch that is done."""
+"""Called with the number of points of each part that is done."""
+
+BLOCK = 16
+FIELD = 8
+"""SoftSpoken's, for the OTs that all is made of."""
+_HELLO = b"accord/prf/2"
+_CHUNK = 1 << 14
+"""Points that are hashed at once, within the cache."""
 
 
-def batches(count: int, size: int = BATCH) -> Iterator[slice]:
-    """Consecutive stretches of 0..count−1."""
-    return (slice(i, min(i + size, count)) for i in range(0, count, size))
+class Function(Protocol):
+    """One side's end of a function, for one set of questions."""
+
+    pi: Permutation
+
+    def meet(self) -> Party[None]:
+        """Set up, with the other side."""
+
+    def points(self, items: Words) -> Points:
+        """The point of each item, (n, words), for items of both sides that have as many words."""
+
+    def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
+        """The values of the points, which are distinct. *Learns*: nobody else anything but their number."""
+
+    def answer(self, asked: int, points: Points, progress: Progress) -> Party[Seeds]:
+        """Serve so many points of the peer; the values of one's own points, of any number, some alike."""
 
 
-def ask(group: Group, items: Bytes, entropy: Entropy, progress: Progress) -> Party[Bytes]:
-    """The values of the items. *Learns*: nobody else anything but their number."""
-    values = np.empty((len(items), POINT), np.uint8)
-    waiting: tuple[Bytes, Bytes] | None = None
-    for part in batches(len(items)):
-        blinds, undo = group.blinds(part.stop - part.start, entropy)
-        blinded = group.times_each(blinds, group.hash_items(items[part]))
-        yield from send(blinded, signed=part.stop == len(items))
-        if waiting is not None:
-            yield from _unblind(group, *waiting, progress)
-        waiting = undo, values[part]
-    if waiting is not None:
-        yield from _unblind(group, *waiting, progress)
-    return values
+class Oblivious:
+    """The function over a key that nobody but the lister has."""
+
+    def __init__(self, side: Side, entropy: Entropy, sizes: Sizes = USUAL) -> None:
+        self.pi = Permutation()
+        self._side, self._entropy, self._sizes = side, entropy, sizes
+        self._session: setup.Session | None = None
+
+    def meet(self) -> Party[None]:
+        made = setup.set_up(self._side, FIELD, self._entropy, self.pi, _HELLO, doubles=True)
+        self._session = yield from made
+        self._rho = _public(self.pi)
+
+    def points(self, items: Words) -> Points:
+        return _points(self.pi, self._rho, items)
+
+    def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
+        seed = self._entropy.bytes(SEED)
+        yield Send(seed)
+        encoder = Encoder(store_shape(len(points)), seed, points)
+        shape, seeds = encoder.shape, np.empty((len(points), 2), np.uint64)
+        vole = VoleReceiver(self._take().receiver, self._entropy, shape.total, self._sizes)
+        for part in range(shape.parts):
+            a, c = yield from vole.take(shape.cells)
+            places = encoder.places(part)
+            own = points.take(places, axis=0)
+            free = encoder.draw(part, 2, self._entropy)
+            yield from send(encoder.encode_part(part, own, free) ^ a, signed=part == shape.parts - 1)
+            seeds[places] = _hash(self.pi, encoder.decode_part(part, c), own)
+            progress(len(places))
+        return seeds
+
+    def answer(self, asked: int, points: Points, progress: Progress) -> Party[Seeds]:
+        seed = (yield from receive(SEED)).tobytes()
+        layout = Layout(store_shape(asked), seed, points)
+        shape, seeds = layout.shape, np.empty((len(points), 2), np.uint64)
+        vole = VoleSender(self._take().sender, shape.total, self._sizes)
+        for part in range(shape.parts):
+            (b,) = yield from vole.take(shape.cells)
+            came = yield from receive(BLOCK * shape.cells, signed=part == shape.parts - 1)
+            key = b ^ times(came.view("<u8").reshape(-1, 2), vole.delta)
+            places = layout.places(part)
+            own = points.take(places, axis=0)
+            seeds[places] = _hash(self.pi, layout.decode_part(part, key) ^ times(own, vole.delta), own)
+            progress(len(places))
+        return seeds
+
+    def _take(self) -> setup.Session:
+        """The session, which serves one set of questions: another one needs another Δ."""
+        if self._session is None:
+            raise RuntimeError("nothing was set up, or it has served")
+        session, self._session = self._session, None
+        return session
 
 
-def _unblind(group: Group, undo: Bytes, values: Bytes, progress: Progress) -> Party[None]:
-    """Fill the values of one batch."""
-    answer = yield from receive(len(values) * POINT)
-    values[:] = group.times_each(undo, answer.reshape(len(values), POINT))
-    progress(len(values))
+class Clear:
+    """No secrets: both sides are in one process."""
+
+    def __init__(self) -> None:
+        self.pi = Permutation()
+
+    def meet(self) -> Party[None]:
+        yield from ()
+
+    def points(self, items: Words) -> Points:
+        return _points(self.pi, _public(self.pi), items)
+
+    def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
+        yield from ()
+        progress(len(points))
+        return points
+
+    def answer(self, asked: int, points: Points, progress: Progress) -> Party[Seeds]:
+        yield from ()
+        progress(len(points))
+        return points
 
 
-def answer(group: Group, key: bytes, count: int, progress: Progress) -> Party[None]:
-    """Serve `count` items of the peer under the key."""
-    for part in batches(count):
-        size = part.stop - part.start
-        blinded = yield from receive(size * POINT, signed=part.stop == count)
-        yield from send(group.times(key, blinded.reshape(size, POINT)))
-        progress(size)
+def asked_bytes(asked: int) -> int:
+    """Bytes in both directions for so many points."""
+    total = store_shape(asked).total
+    return setup.set_up_bytes(len(_HELLO), FIELD) + SEED + vole_bytes(total, 128 // FIELD) + BLOCK * total
 
 
-def value(group: Group, key: bytes, items: Bytes) -> Bytes:
-    """What the key holder computes for itself."""
-    return group.times(key, group.hash_items(items))
+def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.integer], blocks: int) -> Words:
+    """Blocks number·blocks … of each seed, (n, 2·blocks): uniform to whoever has not the seed."""
+    result = np.empty((len(seeds), blocks, 2), np.uint64)
+    for first in range(0, len(seeds), _CHUNK):
+        some = seeds[first : first + _CHUNK, None]
+        source = np.repeat(some, blocks, axis=1)
+        tweaks = numbers[first : first + _CHUNK, None] * blocks + np.arange(blocks)
+        source[:, :, 0] ^= tweaks.astype(np.uint64)
+        source[:, :, 1] ^= np.uint64(VALUE)
+        result[first : first + _CHUNK] = pi.apply(source, "values").reshape(source.shape) ^ some
+    return result.reshape(len(seeds), 2 * blocks)
+
+
+def _public(pi: Permutation) -> Words:
+    """ρ, which both sides know and neither chose."""
+    return pi.apply(np.array([[0, PUBLIC]], np.uint64), "public")[0].copy()
+
+
+def _points(pi: Permutation, rho: Words, items: Words) -> Points:
+    """π(s) ⊕ s of the sum s = Σ wᵢ·ρⁱ, by Horner's rule."""
+    blocks = np.pad(items, ((0, 0), (0, items.shape[1] % 2)))
+    points = np.zeros((len(items), 2), np.uint64)
+    for first in range(0, len(items), _CHUNK):
+        some = points[first : first + _CHUNK]
+        for word in range(0, blocks.shape[1], 2):
+            some[:] = times(some ^ blocks[first : first + _CHUNK, word : word + 2], rho)
+        some ^= pi.apply(some, "points")
+    return points
+
+
+def _hash(pi: Permutation, keys: Words, points: Points) -> Seeds:
+    """TMMO of each key with its point as the tweak."""
+    result = np.empty_like(keys)
+    for first in range(0, len(keys), _CHUNK):
+        inner = pi.apply(keys[first : first + _CHUNK], "keys")
+        outer = pi.apply(inner ^ points[first : first + _CHUNK], "hashed")
+        np.bitwise_xor(inner, outer, out=result[first : first + _CHUNK])
+    return result

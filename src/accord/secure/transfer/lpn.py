@@ -112,6 +112,7 @@ class Code:
     """
 
     def __init__(self, pi: Permutation, seed: Words, parameters: Parameters = REAL) -> None:
+        self.seed, self.parameters = seed, parameters
         self._places = np.empty(WEIGHT * parameters.noisy, dtype=np.uint32)
         bits, rows = np.uint64(parameters.secret_bits), _CHUNK // 3
         for first in range(0, parameters.noisy, rows):

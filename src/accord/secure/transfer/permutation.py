@@ -41,8 +41,9 @@ KEY = b"accord/ot/1 perm"
 _ONE, _TOP, _POLYNOMIAL = np.uint64(1), np.uint64(63), np.uint64(0x1B)
 """x⁶⁴ + x⁴ + x³ + x + 1, which no polynomial divides."""
 
-LEAF, GATE, CODE = 1 << 56, 3 << 56, 6 << 56
-"""Domains of tweaks: expansion of leaves, hash of a garbled circuit's labels, public code of silent OTs."""
+LEAF, GATE, CODE, PUBLIC, VALUE = 1 << 56, 3 << 56, 6 << 56, 7 << 56, 8 << 56
+"""Domains of tweaks: expansion of leaves, hash of a garbled circuit's labels, public code of silent OTs,
+other public numbers of a session, expansion of an oblivious function's values."""
 
 
 class Permutation:

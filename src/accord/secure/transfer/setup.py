@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.transfer.base import COUNT, KEY, receive_base, send_base
-from accord.secure.transfer.extension import Receiver, Sender, correction_words
+from accord.secure.transfer.base import COUNT, KEY, POINT, receive_base, send_base
+from accord.secure.transfer.checked import checked_bytes, choose, offer
+from accord.secure.transfer.extension import Receiver, Sender
 from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
@@ -65,6 +66,12 @@ class Session:
         self.busy = False
 
 
+def set_up_bytes(hello: int, k: int) -> int:
+    """Bytes of a set-up in both directions, with a greeting of so many: mostly base OTs and their trees."""
+    one = POINT + COUNT * POINT + checked_bytes(COUNT, COUNT // k)
+    return 2 * (hello + HALF + COUNT * 2 * SEED) + one
+
+
 def set_up(
     side: Side,
     k: int,
@@ -93,29 +100,24 @@ def set_up(
     choices = ~_path(delta, k)
     if side is Side.A:
         receiver = yield from _receiver(k, entropy, pi, (yield from send_base(entropy)))
-        sender = yield from _sender(k, delta, pi, (yield from _choose(receiver, choices)))
+        sender = yield from _sender(k, delta, pi, (yield from _choose(receiver, choices, entropy)))
     else:
         sender = yield from _sender(k, delta, pi, (yield from receive_base(choices, entropy)))
         receiver = yield from _receiver(k, entropy, pi, (yield from _offer(sender)))
     return Session(side, sender, receiver, entropy)
 
 
-def _choose(receiver: Receiver, choices: NDArray[np.bool_]) -> Party[NDArray[np.uint8]]:
+def _choose(receiver: Receiver, choices: NDArray[np.bool_], entropy: Entropy) -> Party[NDArray[np.uint8]]:
     """The chosen keys, (128, 16), from the first OTs of an extension."""
-    corrections = np.empty(correction_words(COUNT, receiver.rate), dtype=np.uint64)
     chosen = np.packbits(choices, bitorder="little").view("<u8")
-    (tile,) = receiver.extend(chosen, corrections, COUNT)
-    keys = _hashed(receiver.pi, tile.rows)
-    yield from send(corrections)
-    return keys
+    rows = yield from choose(receiver, chosen, COUNT, entropy, np.zeros(0, np.uint64))
+    return _hashed(receiver.pi, rows)
 
 
 def _offer(sender: Sender) -> Party[NDArray[np.uint8]]:
     """Both keys of each pair, (128, 2, 16)."""
-    corrections = (yield from receive(8 * correction_words(COUNT, sender.rate))).view("<u8")
-    (tile,) = sender.extend(corrections, COUNT)
-    keys = _hashed(sender.pi, tile.rows).reshape(2, COUNT, KEY)
-    return np.ascontiguousarray(keys.swapaxes(0, 1))
+    rows, _ = yield from offer(sender, COUNT, 0)
+    return np.stack([_hashed(sender.pi, one) for one in (rows, rows ^ sender.delta)], axis=1)
 
 
 def _hashed(pi: Permutation, rows: NDArray[np.uint64]) -> NDArray[np.uint8]:

@@ -46,14 +46,13 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.kernel import kernel
 from accord.secure.party import Party, receive, send
+from accord.secure.transfer.checked import checked_bytes, choose, offer
 from accord.secure.transfer.extension import (
     DOUBLES,
     Receiver,
     Sender,
     Tile,
     add_turned,
-    collect,
-    correction_words,
     multiples,
     padded_count,
 )
@@ -84,7 +83,7 @@ def _sum_bytes(parameters: Parameters) -> int:
 
 def _first_bytes(rate: int, parameters: Parameters) -> int:
     """The seed of the code, and the corrections of the first base."""
-    return _BLOCK + 8 * correction_words(parameters.first_base, rate)
+    return _BLOCK + checked_bytes(parameters.first_base, rate)
 
 
 class _Silent:
@@ -130,7 +129,8 @@ class _Silent:
 
     def _bootstrap(self) -> Party[tuple[Words, Words]]:
         """The rows of the first base, from SoftSpoken, and the seed of the code."""
-        raise NotImplementedError
+        rows, seed = yield from self._ordinary(self.parameters.first_base, _BLOCK // 8)
+        return rows, seed[None]
 
     def _single(self, points: Words) -> Party[None]:
         """Take the second choices out of some rows."""
@@ -157,6 +157,30 @@ class _Silent:
                 self._reserve.appendleft(head[length:])
             yield first, head[:length]
             first += length
+
+    @property
+    def code(self) -> Code:
+        """Of the session. Requires: one round at least."""
+        if self._code is None:
+            raise RuntimeError("there is no code before the first round")
+        return self._code
+
+    def take(self, count: int) -> Words:
+        """So many rows as they lie in the reserve: random OTs, with the receiver's choice in the lowest bit.
+
+        Requires: so many are available.
+        """
+        self._check(count)
+        return np.concatenate([rows for _, rows in self._pieces(count)])[:count]
+
+    def make_ordinary(self, count: int) -> Party[Words]:
+        """So many random OTs from SoftSpoken, as `take` has them."""
+        rows, _ = yield from self._ordinary(count, 0)
+        return rows
+
+    def _ordinary(self, count: int, head: int) -> Party[tuple[Words, Words]]:
+        """Random OTs from SoftSpoken, and so many words that the receiver draws and sends with them."""
+        raise NotImplementedError
 
     def _check(self, count: int) -> None:
         if padded_count(count) > self.available:
@@ -185,15 +209,12 @@ class SilentReceiver(_Silent):
         yield from send(np.packbits((points[:, 1] & np.uint64(1)).astype(np.uint8), bitorder="little"))
         points[:, 1] &= ~np.uint64(1)
 
-    def _bootstrap(self) -> Party[tuple[Words, Words]]:
-        count = self.parameters.first_base
-        choices = np.frombuffer(self._entropy.bytes(count // 8), dtype="<u8").copy()
-        message = np.empty(_first_bytes(self._base_rate, self.parameters) // 8, dtype=np.uint64)
-        message[:2] = np.frombuffer(self._entropy.bytes(_BLOCK), dtype="<u8")
-        rows = collect(self._receiver.extend(choices, message[2:], count), 1)
-        yield from send(message)
-        _mark(rows[0], choices)
-        return rows[0], message[None, :2]
+    def _ordinary(self, count: int, head: int) -> Party[tuple[Words, Words]]:
+        choices = np.frombuffer(self._entropy.bytes(padded_count(count) // 8), dtype="<u8").copy()
+        words = np.frombuffer(self._entropy.bytes(8 * head), dtype="<u8").copy()
+        rows = yield from choose(self._receiver, choices, count, self._entropy, words)
+        _mark(rows, choices)
+        return rows, words
 
     def extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
         """Rows t_j; fills `corrections`, which is complete when the iterator ends.
@@ -242,12 +263,10 @@ class SilentSender(_Silent):
         points ^= multiples(self.delta)[2] * told[:, None].astype(np.uint64)
         points[:, 1] &= ~np.uint64(1)
 
-    def _bootstrap(self) -> Party[tuple[Words, Words]]:
-        count = self.parameters.first_base
-        message = (yield from receive(_first_bytes(self._base_rate, self.parameters))).view("<u8")
-        rows = collect(self._sender.extend(message[2:], count), 2)
-        _mark(rows[0], np.zeros(count // 64, dtype=np.uint64))
-        return rows[0], message[None, :2].copy()
+    def _ordinary(self, count: int, head: int) -> Party[tuple[Words, Words]]:
+        rows, words = yield from offer(self._sender, count, head)
+        _mark(rows, np.zeros(padded_count(count) // 64, dtype=np.uint64))
+        return rows, words
 
     def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
         """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ. Requires: so many OTs are available."""

@@ -1,0 +1,111 @@
+"""OTs of which the sender knows that the receiver chose alike in every tree: the check of SoftSpoken.
+
+A receiver that sends corrections for other choices in one tree than in another (`extension.py`) would learn
+the piece of Δ that belongs to it, from what becomes of the row. So the two compare a hash of every column,
+which only choices that are the same in all trees can pass (Roy, SoftSpokenOT, CRYPTO'22, §4.2). A column is
+cut into n blocks of 128 bits, elements of GF(2¹²⁸), and
+
+    R(column) = Σ blockᵢ · ρⁿ⁻¹⁻ⁱ,  ρ from SHA-256 of the corrections
+
+    receiver    sends R(choices) and R(t_c) of each column c, 2 kB in all
+    sender      R(q_c) = R(t_c) ⊕ Δ_c·R(choices) for each c, as q_c = t_c ⊕ Δ_c·choices; or the session ends
+
+R is linear, and maps a column that is not zero to zero with probability n/2¹²⁸. Where the choices of a tree
+are off by e, the receiver must have put R(e) times the right k bits of Δ into what it sends: a guess, which
+is right with probability 2⁻ᵏ and otherwise ends the session, and Δ with it. So it may learn some pieces, each
+at this risk, and no more. The last block are 128 OTs with random choices that serve nothing else: they mask
+all hashes.
+
+Learns: both, nothing. The sender sends nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.errors import PeerError
+from accord.kernel import kernel
+from accord.secure.party import Party, receive, send
+from accord.secure.transfer.extension import Receiver, Sender, collect, correction_words, padded_count
+from accord.secure.transfer.field import BITS, product_rows
+from accord.secure.transfer.transpose import transpose
+
+Words = NDArray[np.uint64]
+
+_TAG = b"accord/ot/check/1"
+_HASHES = 2 * (1 + BITS)
+"""Words of the hashes: of the choices, and of each column."""
+
+
+def checked_bytes(count: int, rate: int) -> int:
+    """Bytes that the receiver sends for so many OTs, at this rate."""
+    return 8 * (correction_words(padded_count(count) + BITS, rate) + _HASHES)
+
+
+def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words) -> Party[Words]:
+    """Rows t (count, 2) for these choices, one bit an OT; `head` are words that are sent with them.
+
+    Requires: `choices` is padded with zeros to `padded_count(count)`.
+    """
+    mask = np.frombuffer(entropy.bytes(BITS // 8), dtype="<u8")
+    chosen = np.concatenate([choices, mask])
+    words = correction_words(64 * len(chosen), end.rate)
+    message = np.empty(len(head) + words + _HASHES, dtype=np.uint64)
+    message[: len(head)] = head
+    sent, hashes = message[len(head) : -_HASHES], message[-_HASHES:].reshape(-1, 2)
+    (rows,) = collect(end.extend(chosen, sent, 64 * len(chosen)), 1)
+    rho = _challenge(sent)
+    _hash_blocks(chosen.reshape(-1, 2), rho, hashes[:1])
+    _hash_columns(rows, rho, hashes[1:])
+    yield from send(message)
+    return rows[:count]
+
+
+def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
+    """Rows q (count, 2), and the words that came with them. Raises if the choices are not one's alone."""
+    size = padded_count(count) + BITS
+    message = (yield from receive(8 * head + checked_bytes(count, end.rate))).view("<u8")
+    sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
+    rows = np.ascontiguousarray(collect(end.extend(sent, size), 2)[0])
+    found = np.zeros((BITS, 2), np.uint64)
+    _hash_columns(rows, _challenge(sent), found)
+    bits = np.unpackbits(end.delta.view(np.uint8), bitorder="little").astype(np.uint64)
+    if (found != hashes[1:] ^ bits[:, None] * hashes[0]).any():
+        raise PeerError(problem="transfers that do not have one choice each")
+    return rows[:count], message[:head].copy()
+
+
+def _challenge(corrections: Words) -> Words:
+    digest = hashlib.sha256(_TAG + np.ascontiguousarray(corrections, "<u8").tobytes()).digest()
+    return np.frombuffer(digest[: BITS // 8], dtype="<u8").copy()
+
+
+@kernel("void(uint64[:,::1], uint64[::1], uint64[:,::1])")
+def _hash_blocks(blocks: Words, rho: Words, result: Words) -> None:
+    """R of one column, given as its blocks, by Horner's rule."""
+    before = np.zeros((1, 2), np.uint64)
+    result[:] = np.uint64(0)
+    for block in range(blocks.shape[0]):
+        before[:] = result
+        product_rows(before, rho, result)
+        result[0, 0] ^= blocks[block, 0]
+        result[0, 1] ^= blocks[block, 1]
+
+
+@kernel("void(uint64[:,::1], uint64[::1], uint64[:,::1])")
+def _hash_columns(rows: Words, rho: Words, result: Words) -> None:
+    """R of each of the 128 columns of some rows, all at once."""
+    before, block = np.zeros((128, 2), np.uint64), np.empty((128, 2), np.uint64)
+    result[:] = np.uint64(0)
+    for first in range(0, rows.shape[0], 128):
+        # 128 rows of 128 bits: columns and rows are turned into each other in the same way.
+        transpose(rows[first : first + 128], block)
+        before[:] = result
+        product_rows(before, rho, result)
+        for column in range(128):
+            result[column, 0] ^= block[column, 0]
+            result[column, 1] ^= block[column, 1]
