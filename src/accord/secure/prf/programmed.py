@@ -1,0 +1,71 @@
+"""An oblivious function whose values one side programs: at its points what it likes, elsewhere random.
+
+With the oblivious function F (`oblivious.py`), the side that programs sends a store (`okvs/`) of
+
+    value(y) ⊕ F(y), as many blocks of it as a value has,  at each of its points y
+
+and the asker adds what the store reads at x to its own F(x): value(x) where x is one of the points, and
+otherwise something random (Kolesnikov, Matania, Pinkas, Rosulek, Trieu, Practical Multi-party Private Set
+Intersection from Symmetric-Key Techniques, CCS'17). The store goes part by part, so memory holds one of them.
+
+*Requires*: distinct points. *Learns*: the asker the values at its own points, and not which of them were
+programmed if a value looks random itself, since the store is uniform to whoever lacks F at its points; its
+free cells are random for this reason. Who programs learns nothing more than `oblivious.py` says. All sizes
+follow from the two numbers of points and the width.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.secure.okvs.rows import SEED
+from accord.secure.okvs.sizes import store_shape
+from accord.secure.okvs.store import Encoder, Layout
+from accord.secure.party import Party, Send, receive, send
+from accord.secure.prf.oblivious import BLOCK, Function, Points, Progress, Seeds, expand
+
+Words = NDArray[np.uint64]
+
+
+def program(
+    function: Function, asked: int, points: Points, values: Words, entropy: Entropy, progress: Progress
+) -> Party[None]:
+    """Give these values (n, words) at these points to a peer that asks for so many."""
+    seeds = yield from function.answer(asked, points, progress)
+    seed = entropy.bytes(SEED)
+    yield Send(seed)
+    encoder, width = Encoder(store_shape(len(points)), seed, points), values.shape[1]
+    for part in range(encoder.shape.parts):
+        places = encoder.places(part)
+        hidden = values.take(places, axis=0) ^ _masks(function, seeds.take(places, axis=0), width)
+        table = encoder.encode_part(part, hidden, encoder.draw(part, width, entropy))
+        yield from send(table, signed=part == encoder.shape.parts - 1)
+
+
+def fetch(
+    function: Function, points: Points, programmed: int, width: int, progress: Progress
+) -> Party[Words]:
+    """The values, (n, width) words, at these points, of a function that a peer programs at so many."""
+    seeds = yield from function.ask(points, progress)
+    seed = (yield from receive(SEED)).tobytes()
+    layout = Layout(store_shape(programmed), seed, points)
+    values = np.empty((len(points), width), np.uint64)
+    for part in range(layout.shape.parts):
+        last = part == layout.shape.parts - 1
+        came = yield from receive(8 * width * layout.shape.cells, signed=last)
+        places = layout.places(part)
+        read = layout.decode_part(part, came.view("<u8").reshape(-1, width))
+        values[places] = read ^ _masks(function, seeds.take(places, axis=0), width)
+    return values
+
+
+def programmed_bytes(programmed: int, width: int) -> int:
+    """Bytes of the store, beside those of the oblivious function."""
+    return SEED + 8 * width * store_shape(programmed).total
+
+
+def _masks(function: Function, seeds: Seeds, width: int) -> Words:
+    blocks = -(-8 * width // BLOCK)
+    return expand(function.pi, seeds, np.zeros(len(seeds), np.int64), blocks)[:, :width]
