@@ -25,7 +25,7 @@ ALWAYS = (
     "accord.secure.transfer.permutation",
 )
 """What every run with the default engine needs, the longest first."""
-LANED = ("accord.secure.ot.distance", "accord.secure.transfer.packing")
+LANED = ("accord.secure.ot.distance", "accord.secure.ot.single", "accord.secure.transfer.packing")
 """Where there is a loop for each lane, of which a circuit has one or two."""
 SILENT = ("accord.secure.transfer.silent", "accord.secure.transfer.lpn")
 INTERSECTING = (

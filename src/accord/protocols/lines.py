@@ -133,11 +133,15 @@ def open_lines(pi: Permutation, values: Seeds, lines: Bytes) -> tuple[Ints, Byte
     for part in batches(len(values), _SOUGHT):
         alive, round_ = np.arange(part.start, part.stop), 0
         while len(alive):
-            wanted = hash_lines(pi, values.take(alive, axis=0), np.full(len(alive), round_, np.int32))
+            # As many more as were found so far, so that a value of many records takes few turns.
+            step = max(1, min(round_, _SOUGHT // len(alive)))
+            times = np.tile(np.arange(round_, round_ + step, dtype=np.int32), len(alive))
+            sought = np.repeat(alive, step)
+            wanted = hash_lines(pi, values.take(sought, axis=0), times)
             place = _locate(lines, high, wanted)
-            hit = place >= 0
-            alive, round_ = alive[hit], round_ + 1
-            keys.append(alive)
+            hit = np.logical_and.accumulate(place.reshape(-1, step) >= 0, axis=1)
+            alive, round_, hit = alive[hit[:, -1]], round_ + step, hit.reshape(-1)
+            keys.append(sought[hit])
             tokens.append(lines[place[hit], HALF:] ^ wanted[hit, HALF:])
     return np.concatenate(keys), np.concatenate(tokens)
 

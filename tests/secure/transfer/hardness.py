@@ -195,6 +195,21 @@ def sparse(k: int, share: float, rate: float, weight: int, free: bool = False) -
     }
 
 
+def interleaved(k: int, share: float, rate: float, weight: int, planes: int = 128) -> float:
+    """Bits for the same part if `planes` instances share the code and the places of the noise.
+
+    What m noisy rows of the part leave over spans m dimensions of as many as there are planes. Up to two
+    fewer are seen by the rank; of more, so many sums of planes are without noise: 2^(planes − 1 − m).
+    Elimination is Wiedemann's, the cheapest.
+    """
+    s = share * k
+    terms = [
+        choose(s, m) + m * math.log2(rate) + (s - m) * math.log2(1 - rate) - max(0, m - planes + 1)
+        for m in range(min(int(s), 4 * planes) + 1)
+    ]
+    return math.log2(3 * weight) + 2 * math.log2(s) - min(0.0, add(*terms))
+
+
 def _part(s: float, rate: float, p: int, window: int, eliminate: float, each: float) -> float:
     """One iteration of Dumer on s rows and a window of this rate, over the chance that it finds them."""
     rows = s + window

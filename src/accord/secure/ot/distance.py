@@ -34,6 +34,7 @@ from accord.errors import PeerError
 from accord.kernel import Kernel, kernel
 from accord.secure.blocks import StripBatch
 from accord.secure.ot.program import NumberShare
+from accord.secure.ot.single import collect_singles, correct_singles, stands_alone
 from accord.secure.transfer.half_tree import grow, rebuild
 from accord.secure.transfer.packing import LANES, groups, pack, packed_words, unpack
 from accord.secure.transfer.permutation import Permutation, mix
@@ -190,7 +191,10 @@ def send_distance(
         return _reduce(share, result)
     factor = factors.astype(result.dtype, order="C", copy=False)
     values, sums, corrections = _values(pi, share, batch), sent.sums.reshape(-1, 2), sent.corrections
-    for k in np.unique(batch.members).tolist():
+    single = stands_alone(batch)
+    if single:
+        correct_singles(pi, share, rows, delta, batch, factor, values, result)
+    for k in () if single else np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees = of.rows(rows)
         leaves = np.empty((len(trees), 1 << k, 2), dtype=np.uint64)
@@ -226,7 +230,10 @@ def receive_distance(
     unpack(corrections[:used], share.widths, batch.columns, got)
     if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
-    for k in np.unique(batch.members).tolist():
+    single = stands_alone(batch)
+    if single:
+        collect_singles(pi, share, rows, bits, got, result)
+    for k in () if single else np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees, points = of.rows(rows), of.points(bits)
         leaves = np.zeros((len(trees), 1 << k, 2), dtype=np.uint64)

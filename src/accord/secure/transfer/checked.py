@@ -49,7 +49,7 @@ def checked_bytes(count: int, rate: int) -> int:
 def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words) -> Party[Words]:
     """Rows t (count, 2) for these choices, one bit an OT; `head` are words that are sent with them.
 
-    Requires: `choices` is padded with zeros to `padded_count(count)`.
+    Requires: `choices` has `padded_count(count)` bits.
     """
     mask = np.frombuffer(entropy.bytes(BITS // 8), dtype="<u8")
     chosen = np.concatenate([choices, mask])

@@ -48,7 +48,7 @@ _CHUNK = 1 << 17
 """Leaves that are grown at once: enough that the short levels cost little, few enough for the cache."""
 
 _WHOLE = np.uint64(0xFFFFFFFFFFFFFFFF)
-_CLEAR = np.uint64(0xFFFFFFFFFFFFFFFE)
+CLEAR = np.uint64(0xFFFFFFFFFFFFFFFE)
 
 
 def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes, turned: bool = False) -> Nodes:
@@ -65,7 +65,7 @@ def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes, turned: bool
             nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], turned, turned)
             message[part, level - 2] = rows[part, level - 1] ^ sums[:, 0]
         if depth == 1:
-            leaves[part] = nodes & _CLEAR
+            leaves[part] = nodes & CLEAR
     return message
 
 
@@ -109,7 +109,7 @@ def _first_level(rows: Words, path: Points, depth: int) -> Nodes:
     on = np.arange(2) == path[:, None]
     nodes = np.repeat(rows[:, None, :], 2, axis=1)
     if depth == 1:
-        nodes &= _CLEAR
+        nodes &= CLEAR
     nodes[:, :, 0] ^= on
     return nodes
 
@@ -129,7 +129,7 @@ def _next_level(
         grown = pi.scratch(f"nodes {level % 2}", 2 * trees * width).reshape(trees, 2 * width, 2)
     sums = np.empty((trees, 2, 2), dtype=np.uint64)
     last = level == depth
-    _split(nodes, inner, outer, _CLEAR if last else _WHOLE, last and onto, last and turned, grown, sums)
+    _split(nodes, inner, outer, CLEAR if last else _WHOLE, last and onto, last and turned, grown, sums)
     return grown, sums
 
 
@@ -187,7 +187,7 @@ def _mend(
     α becomes the sum of all leaves, itself left out. All is added to what is there.
     """
     last = level == depth
-    mask = _CLEAR if last else _WHOLE
+    mask = CLEAR if last else _WHOLE
     for tree in range(nodes.shape[0]):
         on = points[tree] >> (depth - level)
         beside = on ^ 1

@@ -17,19 +17,22 @@ the same trees and the same code. A round takes K + t of them and t·d random OT
     code      with K of the elements: b' = A·b ⊕ s',  c' = A·c ⊕ r',  a' = A·a ⊕ e, and again c' = b' ⊕ Δ·a'
 
 Of its outputs K + t are kept for the next round. K is too large for a first round that starts from OTs, so
-there is one round with a smaller code before it: 3.2 million silent OTs → 2¹⁴ + 8,320 → 2¹⁸ + 2,304 → 2.1
+there is one round with a smaller code before it: 4.8 million silent OTs → 2¹⁵ + 4,224 → 2¹⁸ + 4,608 → 2.1
 million in each further round.
 
 **Hardness.** Of a the assumption is LPN as for silent OTs, over GF(2¹²⁸), but A has zeros and ones alone. So
-one bit of each element is an instance over F2 with the same A, and in it half of the noise is 0: an attacker
-takes whichever bit, or sum of bits, it likes. So a block is half as long as that of silent OTs, its noise
-twice as dense, and the bits are those of `lpn.py` for *half* of the noise:
+its 128 bits are as many instances over F2 with the same A and the same noisy rows, and an attacker that
+eliminates on rows of which m are noisy is left with errors that span m dimensions: below 128 that can be
+seen, and every sum of bits that is 0 on all of them is an instance without noise (an interleaved code:
+Metzner and Kapturowski, 1990). Where silent OTs need rows that are all clean, here at most 126 may be noisy,
+and 2¹²⁷⁻ᵐ counts of those with more. So blocks are short, their noise dense, and in bits, by the formulas of
+`tests/secure/transfer/hardness.py`, at the floor of `lpn.py`:
 
-    set         N          K        t      random code   floor
-    first         266,240   16,384  8,320          219     231
-    main        2,359,296  262,144  2,304          231     147
+    set         N          K        t      one bit   all bits
+    first         270,336   32,768  4,224      254        141
+    main        2,359,296  262,144  4,608      258        144
 
-The main set is in each bit just what silent OTs are, and shares their A: to LPN it is more rounds of it.
+One bit by itself has half of the noise. The main set shares its A with silent OTs: to LPN it is more rounds.
 
 Assumption: that of `silent.py` and `half_tree.py`; what is hashed is one more left child of each leaf.
 Learns: the sender nothing, since it receives nothing. The receiver what `half_tree.py` says, and of each
@@ -47,7 +50,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.checked import checked_bytes
-from accord.secure.transfer.extension import Receiver, Sender
+from accord.secure.transfer.extension import Receiver, Sender, padded_count
 from accord.secure.transfer.field import BITS, join, join_bits
 from accord.secure.transfer.half_tree import grow, path, rebuild
 from accord.secure.transfer.lpn import REAL, Code, Parameters
@@ -64,8 +67,8 @@ _SEEDS = 1 << 48
 """What the seeds of a session's codes differ by; no counter gets there."""
 
 
-FIRST = Parameters(secret_bits=14, trees=8320, depth=5)
-MAIN = Parameters(secret_bits=18, trees=2304, depth=10)
+FIRST = Parameters(secret_bits=15, trees=4224, depth=6)
+MAIN = Parameters(secret_bits=18, trees=4608, depth=9)
 """What a linkage uses; see the head of this file before making any of it smaller."""
 
 
@@ -168,7 +171,7 @@ class _Vole:
 
     def _rows(self, count: int) -> Party[Words]:
         """Random OTs from the silent reserve."""
-        while self._transfers.available < count:
+        while self._transfers.available < padded_count(count):
             yield from self._transfers.feed()
         return self._transfers.take(count)
 

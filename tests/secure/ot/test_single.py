@@ -1,0 +1,68 @@
+"""Pairs that stand alone: the same answers and the same bytes as by the loops for stretches of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accord.benchmarking.workload import RULES, make_up_table
+from accord.entropy import Seeded
+from accord.secure.blocks import Blocks, StripBatch
+from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
+from accord.secure.ideal import IdealEngine
+from accord.secure.ot import distance
+from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.single import stands_alone
+from accord.secure.party import Wire, run_pair
+from accord.side import Side
+
+PAIRS = 300
+WIDE = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
+CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
+
+
+def alone(count: int) -> Blocks:
+    """Pairs of rows that are not in order on B's side."""
+    ones = np.ones(count, np.int64)
+    return Blocks(np.arange(count), ones, np.arange(count)[::-1].copy(), ones)
+
+
+def outcome(circuit: Node, engine: OtEngine) -> tuple[list[bool], str]:
+    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
+    a, b = run_pair(engine.set_up(Side.A, Seeded("a")), engine.set_up(Side.B, Seeded("b")))
+    wire, over = Wire(), alone(PAIRS)
+    found, other = run_pair(
+        engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1]), wire
+    )
+    assert (found == other).all()
+    return found.tolist(), wire.digest
+
+
+@pytest.mark.parametrize("circuit", [*CIRCUITS.values(), WIDE], ids=[*CIRCUITS, "wide"])
+def test_answers_and_bytes_are_those_of_stretches_of_one_row(
+    circuit: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
+    engine = OtEngine()
+    found = outcome(circuit, engine)
+    monkeypatch.setattr(distance, "stands_alone", lambda batch: False)
+    assert outcome(circuit, engine) == found
+    ideal = IdealEngine()
+    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
+    sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
+    parties = [ideal.evaluate(s, circuit, alone(PAIRS), t) for s, t in zip(sides, tables, strict=True)]
+    assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
+
+
+def test_only_pairs_that_all_stand_alone_do() -> None:
+    one = np.ones(3, np.int64)
+
+    def batch(width: list[int], members: list[int]) -> StripBatch:
+        widths = np.array(width)
+        start = np.cumsum(widths) - widths
+        rows = np.arange(int(widths.sum()))
+        return StripBatch(one, widths, start, start, rows, start, len(rows), np.array(members))
+
+    assert stands_alone(batch([1, 1, 1], [1, 1, 1]))
+    assert not stands_alone(batch([1, 2, 1], [1, 1, 1]))
+    assert not stands_alone(batch([1, 1, 1], [2, 1]))
