@@ -282,16 +282,20 @@ class StoppedError(AccordError):
         super().__init__(**facts)
 
 
+INTERRUPTED = 130
+"""The exit code of whoever was stopped by Ctrl-C."""
+
+
 class InterruptedRunError(AccordError):
     """Stopped. The run {run} is kept, with what was done; continue with `accord resume {run}`."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
 
 
 class InterruptedEarlyError(AccordError):
     """Stopped. Nothing was charged."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
 
 
 class DeclinedError(AccordError):

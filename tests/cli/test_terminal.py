@@ -225,7 +225,7 @@ def test_a_run_that_is_cut_and_resumed_at_two_terminals(
     link = ("link", "--agreement", "agreement.toml", "--out", "pairs.csv", "--partner")
     north = Typed(shops["north-shop"], width, colour, *link, "south-shop", "--listen", at, "a.csv")
     south = Typed(shops["south-shop"], width, colour, *link, "north-shop", "--connect", at, "b.csv")
-    while not all(list(folder.glob("state/accord/runs/*/run.json")) for folder in shops.values()):
+    while not all(list(folder.glob("state/accord/runs/*/journal*")) for folder in shops.values()):
         time.sleep(0.01)
     north.cut()
     # The partner hears that it was stopped, or only that the line is dead.

@@ -16,7 +16,7 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
-from accord.protocols import intersection
+from accord.protocols import naming
 from accord.protocols.base import prepare
 from accord.protocols.lines import find_records
 from accord.protocols.registry import PROTOCOLS, protocol_named
@@ -126,7 +126,7 @@ def test_a_partner_that_names_one_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
     lister = make_mine(release_of(agreed, Side.A, 2), own, 1, Seeded(1))
     asker = make_mine(release_of(agreed, Side.B, 1), other, 2, Seeded(2))
-    monkeypatch.setattr(intersection, "find_records", forge)
+    monkeypatch.setattr(naming, "find_records", forge)
     with pytest.raises(PeerError, match="a row that was left out"):
         views(agreed.task, lister, asker, IdealEngine())
 

@@ -18,10 +18,10 @@ from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.fields.columns import Integers, Records
 from accord.protocols import intersection as module
+from accord.protocols import naming
 from accord.protocols.base import prepare
 from accord.protocols.intersection import Intersecting, lists
 from accord.protocols.lines import LINE, open_lines, rank_rows
-from accord.protocols.parts.disclosed import Disclosed, encode, take
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.psi import Psi
@@ -161,21 +161,6 @@ def test_ranks_are_those_of_unique(rows: list[tuple[int, int, int]]) -> None:
     assert np.array_equal(rank, expected.reshape(-1))
 
 
-def test_a_kept_intersection_that_is_not_whole_is_refused() -> None:
-    own = worlds.side(EQUAL, Side.A, [(1, 1)], Seeded(1), partner=1)
-    run_ = inner(own)
-    other = Disclosed(*(np.zeros(0, np.int64),) * 2, *take(own.records, np.zeros(0, np.int64), ()))
-    shown = bytes(8), encode(other)
-    made = run_._kept(*(np.zeros(0, np.int64),) * 2, shown)
-    nothing = b"".join(made)
-    assert len(run_.outcome(made).own) == len(run_.outcome((nothing,)).own) == 0
-    for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
-        with pytest.raises(PeerError):
-            run_.outcome((broken,))
-    with pytest.raises(PeerError, match="records that do not exist"):
-        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown))
-
-
 # -- what the messages tell --------------------------------------------------------------------------------
 
 
@@ -313,7 +298,7 @@ def test_an_asker_that_lies_is_refused(number: int, change: Callable[[bytes], by
 
 
 def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "memory", lambda: 0)
+    monkeypatch.setattr(naming, "memory", lambda: 0)
     with pytest.raises(PeerError, match="where this machine has memory for 0"):
         run_altered(Side.A, 1, lambda message: message, IdealEngine())
 

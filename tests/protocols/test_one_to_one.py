@@ -17,7 +17,7 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.fields.columns import Integers, Records
 from accord.fields.load import load_records
-from accord.protocols import intersection, linkage
+from accord.protocols import intersection, linkage, naming
 from accord.protocols.base import prepare
 from accord.protocols.one_to_one import keep_best
 from accord.protocols.parts.disclosed import Disclosed
@@ -202,7 +202,7 @@ def test_fields_that_the_rule_denies_are_refused_in_an_intersection(monkeypatch:
         made = Disclosed(counts, slots, fields, ids, columns)
         return _other_fields(made) if ids[0].as_py().startswith("B") else made
 
-    monkeypatch.setattr(intersection, "Disclosed", lying)
+    monkeypatch.setattr(naming, "Disclosed", lying)
     with pytest.raises(PeerError, match="a match that the rule denies"):
         worlds.link(agreement(**KINDS["psi-expand"]), [(3, 3)], [(3, 3), (12, 8)])
 

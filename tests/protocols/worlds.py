@@ -30,6 +30,7 @@ def agreement(**options: Any) -> Agreement:
     style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
     rule = options.pop("rule", "euclidean(x, y) <= 1")
     whole = name in ("all-pairs", "psi", "psi-expand")
+    promised = not whole and name != "routed"
     privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}
     grid: dict[str, Any] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style}
     blocking = options.pop("blocking", [grid | ({"reach": 1} if style == "replicate" else {})])
@@ -42,7 +43,7 @@ def agreement(**options: Any) -> Agreement:
             "fields": {"x": number, "y": number},
             "rule": rule,
             "blocking": [] if whole else blocking,
-            "protocol": {"name": name, **({} if whole else {"A": privacy, "B": privacy}), **options},
+            "protocol": {"name": name, **({"A": privacy, "B": privacy} if promised else {}), **options},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             "engine": "ot",
         }

@@ -26,7 +26,7 @@ from accord.run.link import reopen
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked, begin, go_on
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Input
+from accord.secure.circuit import Equal, Input
 from accord.side import Side
 from accord.state.journal import scan
 from accord.state.runs import open_run
@@ -41,6 +41,7 @@ from tests.run.test_resume import EXPECTED
 pytestmark = pytest.mark.usefixtures("quick")
 wishes = st.builds(Wish, st.integers(1, 9), st.booleans())
 INPUT = Input("x", 1, 1)
+CIRCUIT = Equal(INPUT)
 
 
 @given(wishes, wishes, st.integers(0, 3 * MANY))
@@ -120,7 +121,7 @@ def pool(workers: Fake) -> ProcessPool:
 def shared(of: Fake | ProcessPool, partner: Partner | None = None) -> SharedRounds:
     """The workers when they have met those of the partner: what they were for, they know."""
     made, no_order = of if isinstance(of, ProcessPool) else pool(of), cast(WorkOrder, None)
-    return SharedRounds(_WorkerProcesses(made, no_order, partner or Partner(), (INPUT,)), Side.A, 2)
+    return SharedRounds(_WorkerProcesses(made, no_order, partner or Partner(), (INPUT,)), Side.A, CIRCUIT, 2)
 
 
 def ask(comparer: SharedRounds) -> None:

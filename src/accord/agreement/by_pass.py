@@ -132,16 +132,11 @@ def count_unplaced(agreement: Agreement, side: Side, records: Records) -> tuple[
     for passes in _grouped(agreement):
         without = np.ones(len(records), np.bool_)
         for one in passes:
-            without[one.place(side, records.columns, len(records))[0]] = False
+            without[one.keys(side, records.columns, len(records))[0]] = False
         none &= without
         each[passes[0].name] = int(without.sum())
     return int(none.sum()), each
 
 
 def _candidates(one: Pass, a: Records, b: Records) -> int:
-    counts = [
-        np.bincount(one.place(side, r.columns, len(r))[1], minlength=one.bins)
-        for side, r in ((Side.A, a), (Side.B, b))
-    ]
-    bins_a, bins_b = one.pairs()
-    return int(np.dot(counts[0][bins_a], counts[1][bins_b]))
+    return one.place_both((a.columns, b.columns), (len(a), len(b))).candidates

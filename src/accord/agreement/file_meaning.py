@@ -33,13 +33,14 @@ from accord.side import Side
 
 @dataclass
 class _Pass:
-    """A pass: where its parts stand, what it is called, those of its parts that have the right shape, and how
-    many there are."""
+    """A pass: where its parts stand, what it is called, those of its parts that have the right shape, how
+    many there are, and whether it has a cap."""
 
     place: Where
     name: str | None
     parts: dict[int, AnyPart]
     count: int
+    capped: bool = False
 
 
 @dataclass
@@ -64,6 +65,10 @@ class _Salvaged:
     """Whether days are named for which a run can be replayed that cannot be."""
     accountable: bool
     series: bool
+
+    @property
+    def lists_bins(self) -> bool:
+        return self.kind is None or self.kind.lists_bins
 
     @property
     def blocked(self) -> bool:
@@ -121,17 +126,17 @@ def _salvage_passes(raw: Any) -> list[_Pass]:
         return [_salvage_pass(("blocking",), None, raw)]
     passes = raw.get("pass") if isinstance(raw, Mapping) else None
     return [
-        _salvage_pass(("blocking", "pass", i, "parts"), one.get("name"), one.get("parts"))
+        _salvage_pass(("blocking", "pass", i, "parts"), one.get("name"), one.get("parts"), "cap" in one)
         for i, one in enumerate(passes if isinstance(passes, list) else [])
         if isinstance(one, Mapping)
     ]
 
 
-def _salvage_pass(place: Where, name: Any, raw: Any) -> _Pass:
+def _salvage_pass(place: Where, name: Any, raw: Any, capped: bool = False) -> _Pass:
     parts = raw if isinstance(raw, list) else []
     judged = {i: _valid(PartSpec, part) for i, part in enumerate(parts)}
     kept = {i: part for i, part in judged.items() if part is not None}
-    return _Pass(place, name if isinstance(name, str) else None, kept, len(parts))
+    return _Pass(place, name if isinstance(name, str) else None, kept, len(parts), capped)
 
 
 def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[Where, str]]:
@@ -185,11 +190,13 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
         if name in names[:i]:
             problem = f"another pass is also called '{name}'; reports could not tell them apart."
             yield (*found.passes[i].place[:-1], "name"), f"{problem} Choose another name."
-    if sound and found.passes:
+    if sound and found.passes and found.lists_bins:
         yield from _bin_faults(found)
 
 
 def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    if one.capped and found.lists_bins:
+        yield (*one.place[:-1], "cap"), "only routed has caps; remove it, or take protocol 'routed'."
     used: set[str] = set()
     for i, part in one.parts.items():
         place = (*one.place, i)
@@ -202,7 +209,7 @@ def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Where, str]]:
             if name not in found.broken:
                 yield place, f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
         if not unknown:
-            yield from ((place, fault) for fault in part.faults(found.fields))
+            yield from ((place, fault) for fault in part.faults(found.fields, found.lists_bins))
     hashed = [i for i, part in one.parts.items() if isinstance(part, LshSpec)]
     if len(hashed) > 1:
         yield (*one.place, hashed[1]), "a pass has at most one part of kind lsh; make a pass of this one."
@@ -237,6 +244,9 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where,
         yield ("blocking",), problem
     if found.kind is not None and found.kind.blocked and not found.blocked:
         yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.kind is not None and found.accountable and not found.kind.replayed:
+        problem = f"a run of {found.name} cannot be replayed yet"
+        yield ("accountable",), f"{problem}; remove accountable, or take another protocol."
     if found.kept_for_nothing:
         yield ("keep_days",), "only an accountable run is kept; set accountable = true or remove keep_days."
     if found.rule is None or found.disclose is None:

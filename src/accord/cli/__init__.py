@@ -32,7 +32,7 @@ from accord.cli.simulate import simulate
 from accord.cli.steps import Stepwise
 from accord.cli.terminal import SayingHandler, say
 from accord.cli.words import as_options
-from accord.errors import AccordError
+from accord.errors import INTERRUPTED, AccordError
 from accord.kernel import spare_blas
 from accord.version import __version__
 
@@ -108,15 +108,19 @@ def main() -> None:
     try:
         app()
     except AccordError as error:
+        if error.exit_code == INTERRUPTED:
+            _end_line()
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
             say(as_options(line), err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
+        _end_line()
         say("accord: stopped.", err=True)
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
     except SystemExit as end:
         # Typer ends by itself, and silently, where somebody stops a command.
-        if end.code == 130:
+        if end.code == INTERRUPTED:
+            _end_line()
             say("accord: stopped.", err=True)
         raise
     except Exception as error:
@@ -124,6 +128,12 @@ def main() -> None:
         for line in getattr(error, "__notes__", ()):
             say(as_options(line), err=True)
         raise SystemExit(1) from None
+
+
+def _end_line() -> None:
+    """A terminal shows the keys that stopped a command where its cursor was."""
+    if sys.stderr.isatty():
+        typer.echo(err=True)
 
 
 def _show_log() -> None:

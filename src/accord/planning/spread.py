@@ -99,6 +99,10 @@ class _Drawn:
             return self._part.place(side, self._points(self._part, count))
         return np.arange(count), self._codes(count)
 
+    def keys(self, side: Side, columns: Columns) -> tuple[Indices, NDArray[np.uint64]]:
+        record, code = self.place(side, columns)
+        return record, code.astype(np.uint64)
+
     def _codes(self, count: int) -> Ints:
         if isinstance(self._part, LshPart):
             positions = self._part.spec.positions

@@ -3,6 +3,7 @@
     NoisyCounts   bin counts under a noise: its losses are known exactly
     AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
     Intersection  the same, by private set intersection
+    Routing       the same, by keys that are brought together in shares
     Reports       a bin that each record reports by randomised response: ε, δ = 0, losses known exactly
     PublicBins    the bins of a table that the agreement calls public: nothing is promised, nothing is spent
     Promise       something of which only its (ε, δ) is known
@@ -81,6 +82,16 @@ class Intersection:
 
 
 @dataclass(frozen=True)
+class Routing:
+    """Records of common keys brought together in shares: the partner sees the size of the table and the
+    result."""
+
+    @property
+    def cost(self) -> Cost:
+        return NO_COST
+
+
+@dataclass(frozen=True)
 class Reports:
     """One reported bin a record, for every record; a person has up to `records_per_person`."""
 
@@ -108,7 +119,7 @@ class Promise:
     cost: Cost
 
 
-Event = NoisyCounts | AllPairs | Intersection | Reports | PublicBins | Promise
+Event = NoisyCounts | AllPairs | Intersection | Routing | Reports | PublicBins | Promise
 
 
 def covered_records(event: Event) -> int | None:
@@ -136,7 +147,7 @@ def encode(event: Event) -> bytes:
             body |= _cost(cost)
         case Reports(response, people):
             body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)} | _people(people)
-        case AllPairs() | Intersection() | PublicBins():
+        case AllPairs() | Intersection() | Routing() | PublicBins():
             pass
         case _:
             raise _unknown(type(event).__name__)
@@ -172,6 +183,8 @@ def _event(body: dict[str, object]) -> Event:
             return AllPairs()
         case "Intersection":
             return Intersection()
+        case "Routing":
+            return Routing()
         case "PublicBins":
             return PublicBins()
         case "Reports":

@@ -227,12 +227,16 @@ class Protocol(Spec):
     name: str
     blocked: ClassVar[bool] = True
     """Whether it needs a blocking; one that does not need it compares everything and refuses one."""
+    lists_bins: ClassVar[bool] = True
+    """Whether every bin of its blocking is filled up, so that all must be listed."""
     compares: ClassVar[bool] = True
     """Whether an engine compares records; one that does not has `values`."""
     several_bins: ClassVar[bool] = True
     """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
+    replayed: ClassVar[bool] = True
+    """Whether its runs can be replayed, and so be accountable."""
     in_series: ClassVar[bool] = False
     """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
@@ -275,6 +279,9 @@ class Protocol(Spec):
         `noise` replaces the agreed one. With `claimed` also a noise that does not keep its promise is taken,
         at what is true of it: for simulation and audit.
         """
+
+    def refuse_records(self, task: Task, side: Side, records: Records) -> None:
+        """Raise for a table that the agreement refuses, before anybody is called."""
 
     def padding(self, task: Task, side: Side, records: int) -> Padding:
         """The dummies that a side with so many records can have."""

@@ -7,7 +7,7 @@
     F(a) for each own value a                                F(v); the m-th record with v: a line (lines.py)
       ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)
     looks up h(F(a), 1), h(F(a), 2), … until none is there
-      ── the tokens, and which own record matched which ──►
+      ── the tokens, and which own record matched which ──►            (naming.py)
       ◄──────────────── both disclose what matched ───────►            (disclosed.py)
       ◄──────────────── digest of the output ─────────────►            (confirm.py)
 
@@ -35,12 +35,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy
-from accord.errors import NoRoomError, PeerError, UsageError
+from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
@@ -53,8 +51,6 @@ from accord.protocols.lines import (
     Bytes,
     Places,
     batches,
-    covers,
-    find_records,
     join_tokens,
     lines_by_tag,
     mark_items,
@@ -62,37 +58,29 @@ from accord.protocols.lines import (
     open_lines,
     random_rows,
     rank_points,
-    rank_tokens,
 )
-from accord.protocols.one_to_one import keep_best, require_matches, work_of
-from accord.protocols.parts.bound import require_within
-from accord.protocols.parts.disclosed import Disclosed, exchange, memory, partner_records, take
+from accord.protocols.naming import Naming
+from accord.protocols.one_to_one import keep_best, work_of
 from accord.protocols.parts.journal import Answer, step, whole
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
 from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
-from accord.ranges import distinct
 from accord.rules.rule import Rule
 from accord.secure.engine import Engine
 from accord.secure.okvs.sizes import MOST
-from accord.secure.party import Party, Send, receive, send
+from accord.secure.party import Party, receive, send
 from accord.secure.prf.oblivious import Clear, Function, Oblivious, Points, Seeds, asked_bytes
 from accord.side import Side
-from accord.table.pairs import IdOrder, order_pairs
 
 Ints = NDArray[np.int64]
 
 STEPS = 2
 """Of the journal: the commitments, and the intersection with all that it discloses."""
-_MOST_PAIRS = 1 << 30
-"""Of records that match, so that no partner can ask for more memory than that takes."""
 _WORK_A_VALUE, _WORK_TO_START = 50, 10**8
 """To hash it, ask for it and sort its line; and to set up. The lister is silent until it has sorted all."""
 _BATCH = 1 << 16
 """Values that are made into points at a time."""
-_BYTES_A_PAIR = 320
-"""Of memory, at the least, for each pair that the partner may name: four times what it takes to read it."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +180,7 @@ def intersect(task: Task, options: Intersecting, mine: OwnSide, engine: Engine) 
     yield from step(mine.journal, made, lambda answer: None)
     mine.expect(0, _WORK_TO_START + _WORK_A_VALUE * run.total)
     asked = run.list_all() if run.lists else run.look_up()
-    found = yield from step(mine.journal, asked, run.outcome)
+    found = yield from step(mine.journal, asked, lambda kept: run.naming.outcome(kept, run.total))
     outcome = replace(found, phases=Phases(compare=clock.lap()))
     mine.watch(Status(run.total, run.total, len(outcome.pairs)))
     mine.expect(0, work_of(task, len(outcome.pairs)))
@@ -205,7 +193,7 @@ class _Side:
     """What one side knows between the sizes and the outcome."""
 
     def __init__(self, task: Task, options: Intersecting, mine: OwnSide, engine: Engine) -> None:
-        self.task, self.own, self.partner_size = task, mine, mine.partner_size
+        self.own, self.naming = mine, Naming(task, mine)
         entropy = mine.entropy.stream(MASKS)
         self.function: Function = Clear() if engine.name == "ideal" else Oblivious(mine.side, entropy)
         sizes = mine.records.size, mine.partner_size
@@ -215,7 +203,6 @@ class _Side:
         self.lists, self.lines, self.asked = work.lists, work.lines, work.asked
         self.balls = Balls(options.sought(task.rule), task.fields, mine.side)
         self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
-        self.shape = task.shape(mine.side.other, mine.partner_size, mine.partner_size)
 
     def progress(self, count: int) -> None:
         self.done += count
@@ -232,24 +219,7 @@ class _Side:
         for part, lines in self._lines(seeds, tokens):
             yield from send(lines, signed=part.stop == self.lines)
         del seeds
-        head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
-        if head[0] > len(tokens) or head[1] > head[0] * self.partner_size:
-            raise PeerError(problem="more matches than there are records")
-        _require_pairs(head[1])
-        named = (yield from receive(head[0] * HALF)).reshape(head[0], HALF)
-        records = find_records(named, tokens)
-        if len(records) and records.max() >= len(self.own.records):
-            raise PeerError(problem="a match with a row that was left out")
-        self._require_within(len(records))
-        shown, place = self._by_id(records)
-        came, theirs = yield from self._exchange(shown, place, min(self.partner_size, head[1]))
-        pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
-        partner, token = pairs.astype(np.int64)
-        known = covers(partner, len(theirs)) and covers(token, len(records))
-        listed = partner * len(records) + token
-        if not known or (listed[1:] <= listed[:-1]).any():
-            raise PeerError(problem="pairs that are not those of its matches")
-        return self._kept(records[token], partner, came)
+        return (yield from self.naming.hear(tokens, self.dummies))
 
     def _points(self) -> Points:
         """Every value of every ball, record after record; what does not exist is a random one, and so are all
@@ -287,24 +257,8 @@ class _Side:
             self.progress(size)
         keys, tokens = open_lines(self.function.pi, values, lines)
         del values, lines
-        named, token = rank_tokens(tokens)
-        own, of = join_tokens(rows, key_of, keys, token)
-        shown, _ = self._by_id(distinct(own))
-        self._require_within(len(shown))
-        yield Send(np.array([len(named), len(own)], "<u8").tobytes())
-        yield from send(named)
-        came, theirs = yield from self._exchange(shown, np.arange(len(shown)), len(named))
-        if len(theirs) != len(named) or not covers(theirs.slots, len(named)):
-            raise PeerError(problem="other records than those that matched")
-        number = np.empty(len(named), np.int64)
-        number[theirs.slots] = np.arange(len(named))
-        position = np.zeros(len(self.own.records), np.int64)
-        position[shown] = np.arange(len(shown))
-        # In an order that follows from ids and random tokens: the one in which lines were opened would tell
-        # the lister which value opened them, and the table's own order is nobody's business.
-        at = np.lexsort((of, position[own]))
-        yield from send(np.stack([position[own], of])[:, at].astype("<u4"))
-        return self._kept(own, number[of], came)
+        own, of = join_tokens(rows, key_of, keys, np.arange(len(tokens)))
+        return (yield from self.naming.tell(own, tokens[of], self.dummies))
 
     def _asked(self) -> tuple[Places, Places, Points]:
         """(records, the places of their values), and the distinct values, padded."""
@@ -330,80 +284,3 @@ class _Side:
         for part in batches(len(points), _BATCH):
             some = none[: part.stop - part.start]
             points[part] = self.function.points(mark_items(some, np.zeros(len(some), np.bool_), filler))
-
-    def _by_id(self, records: Ints) -> tuple[Ints, Ints]:
-        """Records in the order of their ids, and where each of them stood."""
-        order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
-        return records[order], order
-
-    def _id_order(self, records: Ints) -> IdOrder:
-        """The order of ids among these own records alone: to order all takes longer than to find them."""
-        some, _ = self._by_id(distinct(records))
-        places = np.zeros(len(self.own.records), np.int32)
-        places[some] = np.arange(len(some), dtype=np.int32)
-        return IdOrder(some.astype(np.int32), places)
-
-    def _require_within(self, count: int) -> None:
-        """Raise before anything is named or shown if so many own records may not be."""
-        require_within(self.task.most_matches, self.own.side, self.own.records.size, 0, count)
-
-    def _exchange(self, records: Ints, slots: Ints, due: int) -> Party[tuple[Answer, Disclosed]]:
-        """Show these records; the partner's, as they came and as they are."""
-        ones = np.ones(len(records), np.int64)
-        own = Disclosed(ones, slots, *take(self.own.records, records, self.task.shown_fields))
-        shown = yield from exchange(own, self.shape, due)
-        theirs = partner_records(shown, self.shape)
-        if (theirs.slot_counts != 1).any():
-            raise PeerError(problem="a record that does not stand for itself")
-        return shown, theirs
-
-    def _kept(self, own: Ints, partner: Ints, shown: Answer) -> Answer:
-        """The intersection as the answer of a step."""
-        count, records = shown
-        head = np.array([len(own), self.dummies], "<u8").tobytes()
-        return head + np.stack([own, partner]).astype("<u4").tobytes() + count, records
-
-    def outcome(self, kept: Answer) -> Outcome:
-        """The outcome of an intersection, of this connection or of one that was cut after it."""
-        own, partner, dummies, shown = _split(kept)
-        theirs = partner_records(shown, self.shape)
-        for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
-            if len(numbers) and numbers.max() >= count:
-                raise PeerError(problem="matches of records that do not exist")
-        if self.task.chosen_by or self.task.checked_by:
-            require_matches(self.task, self.own, theirs.fields, own, partner)
-        orders, rows = (self._id_order(own), IdOrder.of(theirs.ids)), (own, partner)
-        first = self.own.side is Side.A
-        (a, b), some = (orders, rows) if first else (orders[::-1], rows[::-1])
-        return Outcome(
-            side=self.own.side,
-            pairs=order_pairs(a, b, [some], self.own.scratch),
-            partner_ids=theirs.ids,
-            partner_columns=theirs.columns,
-            partner_size=self.partner_size,
-            partner_slots=0,
-            comparisons=self.total,
-            rounds=1,
-            dummies=dummies,
-            released=self.own.released,
-            phases=Phases(),
-            partner_fields=theirs.fields if self.task.chosen_by else {},
-        )
-
-
-def _require_pairs(count: int) -> None:
-    """Raise for more pairs than this machine can hold, whether or not they are true."""
-    most = min(_MOST_PAIRS, memory() // _BYTES_A_PAIR)
-    if count > most:
-        raise NoRoomError(problem=f"{count:,} matching pairs, where this machine has memory for {most:,}")
-
-
-def _split(kept: Answer) -> tuple[Ints, Ints, int, Answer]:
-    """The own and the partner's records of the pairs, the dummies, and what the partner showed."""
-    start = memoryview(kept[0])
-    count, dummies = (int.from_bytes(start[at : at + 8], "little") for at in (0, 8))
-    end = 16 + 8 * count
-    if len(start) < end + 8:
-        raise PeerError(problem="an intersection that is not whole")
-    own, partner = np.frombuffer(start, "<u4", 2 * count, 16).reshape(2, count).astype(np.int64)
-    return own, partner, dummies, (start[end:], *kept[1:])

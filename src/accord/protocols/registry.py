@@ -1,6 +1,7 @@
 """Every protocol by its name; an agreement names one of them.
 
 laplace            noisy bins, dummies, secure comparison                          laplace.py
+routed             keys that few records share, brought together in shares; ε = 0   routed.py
 all-pairs          every pair; ε = 0                                               all_pairs.py
 psi                equality of the rule's fields; ε = 0                            psi.py
 psi-expand         psi on every value within the rule's distances; ε = 0           psi_expand.py
@@ -24,13 +25,15 @@ from accord.protocols.leaky import PlainBlocking, Suppress
 from accord.protocols.local_dp import LocalDp
 from accord.protocols.psi import Psi
 from accord.protocols.psi_expand import PsiExpand
+from accord.protocols.routed import Routed
 
-AnyProtocol = Laplace | AllPairs | LocalDp | PlainBlocking | Suppress | Psi | PsiExpand
+AnyProtocol = Laplace | Routed | AllPairs | LocalDp | PlainBlocking | Suppress | Psi | PsiExpand
 ProtocolOptions = Annotated[AnyProtocol, Field(discriminator="name")]
 """A protocol with its options, as an agreement writes it."""
 
 PROTOCOLS: Mapping[str, type[Protocol]] = {
     "laplace": Laplace,
+    "routed": Routed,
     "all-pairs": AllPairs,
     "psi": Psi,
     "psi-expand": PsiExpand,

@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-
 from accord.accountable.transcript import Chain, Meeting, around
 from accord.entropy import MASKS, Derived, Entropy
 from accord.errors import NoRoomError, PeerError
@@ -21,8 +19,8 @@ from accord.protocols.parts.journal import Answer
 from accord.protocols.parts.shares import Share
 from accord.replay.evidence import Signatures
 from accord.secure.blocks import Table
-from accord.secure.circuit import Node
-from accord.secure.engine import Engine
+from accord.secure.circuit import Circuit
+from accord.secure.engine import Engine, find_matches
 from accord.secure.party import Buffer, Party, Receive, Send, run
 from accord.secure.renewal import Renewing
 from accord.side import Side
@@ -169,7 +167,7 @@ class ReplayedWorkers:
     def dismiss(self) -> None:
         pass
 
-    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+    def start(self, count: int, side: Side, engine: Engine, circuit: Circuit) -> list[bytes]:
         if len(self._cards) != count:
             raise EndOfRecord
         self._started = lambda number: _ReplayedWorker(
@@ -200,7 +198,7 @@ class _ReplayedWorker:
     """One worker: it does its shares in their order until its record ends."""
 
     def __init__(
-        self, side: Side, engine: Engine, circuit: Node, connection: ReplayedConnection, key: bytes
+        self, side: Side, engine: Engine, circuit: Circuit, connection: ReplayedConnection, key: bytes
     ) -> None:
         self._side, self._engine, self._circuit, self._connection = (
             side,
@@ -236,8 +234,8 @@ class _ReplayedWorker:
         return self._connection.number - 1 in shared.found
 
     def _one(self, shared: SharedRound, share: Share, own: Table) -> None:
-        party = self._engine.evaluate(self._session, self._circuit, share.blocks, own)
-        shared.answer(share, np.flatnonzero(run_noted(party, self._connection, signs_at_end=True)))
+        party = find_matches(self._engine, self._session, self._circuit, share.blocks, own)
+        shared.answer(share, run_noted(party, self._connection, signs_at_end=True))
 
     def _try(self, work: Callable[..., None], *arguments: Any) -> None:
         try:

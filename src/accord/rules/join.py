@@ -26,6 +26,7 @@ from accord.fields.columns import Bits, Column, Columns, Integers, rows_of
 from accord.fields.schema import DateField, NumberField
 from accord.ranges import distinct, mix, ranges
 from accord.rules.blocking.base import Blocking
+from accord.rules.blocking.passes import Placed
 from accord.rules.distances import expand
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.implied import reach, requires_same
@@ -275,15 +276,16 @@ def meeting_pairs(
     rule: Rule, tables: Tables, sizes: tuple[int, int], blocking: Blocking
 ) -> tuple[Indices, Indices]:
     """Every matching pair (row of A, row of B) that meets in the blocking, sorted, each once."""
-    index = _index(blocking, tables, sizes)
-    return index.matches(rule, tables, *blocking.place(Side.A, tables.a, sizes[0]))
+    placed = blocking.place_both((tables.a, tables.b), sizes)
+    return _index(placed).matches(rule, tables, *placed.a)
 
 
 def each_meeting(
     rule: Rule, tables: Tables, sizes: tuple[int, int], blocking: Blocking
 ) -> Iterator[tuple[Indices, Indices]]:
     """The same in batches, in no order, and as often as a pair meets."""
-    return _index(blocking, tables, sizes).each(rule, tables, *blocking.place(Side.A, tables.a, sizes[0]))
+    placed = blocking.place_both((tables.a, tables.b), sizes)
+    return _index(placed).each(rule, tables, *placed.a)
 
 
 def candidates(
@@ -294,15 +296,15 @@ def candidates(
     A pair is told of in the first pass in which it meets, so that nobody has to remember any.
     """
     for number, one in enumerate(blocking.passes):
-        before, only = Blocking(blocking.passes[:number]), Blocking((one,))
-        for left, right in _index(only, tables, sizes).meet(*one.place(Side.A, tables.a, sizes[0])):
+        before, placed = Blocking(blocking.passes[:number]), one.place_both((tables.a, tables.b), sizes)
+        for left, right in _index(placed).meet(*placed.a):
             fresh = ~before.compares(tables, left, right)
             yield left[fresh], right[fresh]
 
 
-def _index(blocking: Blocking, tables: Tables, sizes: tuple[int, int]) -> Meetings:
+def _index(placed: Placed) -> Meetings:
     """B's rows by their bins."""
-    record, bins = blocking.place(Side.B, tables.b, sizes[1])
+    record, bins = placed.b
     order = np.argsort(bins, kind="stable")
-    counts = np.bincount(bins, minlength=blocking.bins)
-    return Meetings(Side.B, record[order], counts, blocking.pairs())
+    counts = np.bincount(bins, minlength=placed.bins)
+    return Meetings(Side.B, record[order], counts, placed.pairs)

@@ -163,6 +163,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     # A run that is resumed has the ids that it began with.
     records = _load(request, side, state, tell, entropy if cut is None else None)
     require_size(records.size)
+    task.protocol.refuse_records(task, side, records)
     release = task.protocol.release(task, side, records.size)
     standing: OwnStanding
     if request.series is None:

@@ -120,6 +120,16 @@ class Table:
         return values
 
 
+def split_halves(words: NDArray[np.uint64]) -> Ints:
+    """Words (n, width) as the values of an input, (n, 2·width)."""
+    return np.ascontiguousarray(words).view("<u4").astype(np.int64)
+
+
+def join_halves(values: Ints) -> NDArray[np.uint64]:
+    """The inverse of `split_halves`."""
+    return values.astype("<u4").view("<u8").astype(np.uint64, copy=False)
+
+
 @dataclass(frozen=True)
 class StripBatch:
     """Strips that are evaluated together; arrays have one element a strip, `b_rows` one a row of B.

@@ -8,6 +8,7 @@ the same answer on every machine.
               Edit(input, bound): two texts that few insertions, deletions and substitutions make equal
               Reaches(parts, least): a sum of weights, each of the first of some nodes which holds
     value     Hamming(input) · Mismatches(input) · SquaredEuclidean(input) · Bilinear(products, offset)
+    around    Opened(node): A's row is held in shares, and the answer opens a token to B
 
 `And(())` is true and `Or(())` is false, so no node for constants is needed. The invariant: a node says all
 that an engine needs to choose widths and to count its cost (`low`, `high`, `length`), and nothing about
@@ -189,9 +190,50 @@ Leaf = AtMost | Equal | Edit | Both
 Node = Leaf | And | Or | Not | Reaches
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+@dataclass(frozen=True)
+class Opened:
+    """A circuit for pairs of which nobody has A's row: the two sides hold it in shares, so many words each.
+
+    Nobody learns whether `of` holds. Where it does, B comes to know A's share of the last words, so that it
+    can put together what these are: a token.
+    """
+
+    of: Node
+    words: int
+
+    @property
+    def held(self) -> Input:
+        """A side's share of A's row, in halves of words."""
+        return Input("held", 2 * self.words, (1 << 32) - 1)
+
+
+Circuit = Node | Opened
+
+
+def mirrored(node: Node) -> Node:
+    """The same circuit for who has taken the other's side."""
+    match node:
+        case And(parts):
+            return And(tuple(map(mirrored, parts)))
+        case Or(parts):
+            return Or(tuple(map(mirrored, parts)))
+        case Not(part):
+            return Not(mirrored(part))
+        case Reaches(graded, least):
+            turned = (Graded(tuple((mirrored(w), n) for w, n in g.levels), g.otherwise) for g in graded)
+            return Reaches(tuple(turned), least)
+        case AtMost(Bilinear(products, offset, weight_a, weight_b, low, high), bound):
+            crossed = tuple(Product(p.right, p.left, p.weight) for p in products)
+            return AtMost(Bilinear(crossed, offset, weight_b, weight_a, low, high), bound)
+        case _:
+            return node
+
+
+def leaves(node: Circuit) -> Iterator[Leaf]:
     """The nodes that read inputs, from left to right, repeated where the circuit repeats them."""
     match node:
+        case Opened(of):
+            yield from leaves(of)
         case Reaches(graded):
             for each in graded:
                 for when, _ in each.levels:
@@ -205,8 +247,10 @@ def leaves(node: Node) -> Iterator[Leaf]:
             yield node
 
 
-def inputs(node: Node, side: Side) -> tuple[Input, ...]:
+def inputs(node: Circuit, side: Side) -> tuple[Input, ...]:
     """The inputs that a side supplies, each once, in the order of the circuit."""
+    if isinstance(node, Opened):
+        return (node.held,) if side is Side.A else (*inputs(node.of, side), node.held)
     found: dict[Input, None] = {}
     for leaf in leaves(node):
         match leaf:

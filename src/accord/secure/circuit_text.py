@@ -10,22 +10,22 @@ import json
 from dataclasses import fields
 from typing import Any, get_args
 
-from accord.secure.circuit import Graded, Input, Node, Product, Value
+from accord.secure.circuit import Circuit, Graded, Input, Product, Value
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Input, Product, Graded, *get_args(Value), *get_args(Node))
+    kind.__name__: kind for kind in (Input, Product, Graded, *get_args(Value), *get_args(Circuit))
 }
 
 
-def encode_circuit(node: Node) -> str:
+def encode_circuit(node: Circuit) -> str:
     """A circuit in words."""
     return json.dumps(_listed(node), separators=(",", ":"))
 
 
-def decode_circuit(text: str) -> Node:
+def decode_circuit(text: str) -> Circuit:
     """The circuit in this text; raises ValueError unless `encode_circuit` could have written it."""
     found = _read(json.loads(text))
-    if not isinstance(found, get_args(Node)) or encode_circuit(found) != text:
+    if not isinstance(found, get_args(Circuit)) or encode_circuit(found) != text:
         raise ValueError("not a circuit")
     return found
 

@@ -26,6 +26,11 @@ row of A needs no comparison at all, with x the kinds of rows that A can have an
 
     weights            W[0][b] + Σ_x [a is of kind x]·(W[x][b] − W[0][b]),  x = 1, 2, …
 
+Two more are bits, for who holds a row in shares and so has no bit of it to put into a formula (`ot/held.py`):
+
+    both               [a has the bit]·[b has it]
+    ending             [a's text has no letter in a place], or b's: an own part alone
+
 Where A's elements can be multiplied whole, as under homomorphic encryption, they take the place of bits:
 
     value(a, b) = own_a(a) + own_b(b) + Σᵢ elementᵢ(a) · multiplierᵢ(b)
@@ -47,6 +52,7 @@ from numpy.typing import NDArray
 from accord.secure.circuit import (
     AtMost,
     Bilinear,
+    Both,
     Equal,
     Hamming,
     Input,
@@ -109,7 +115,28 @@ class Nearby:
     reach: int
 
 
-Formed = Hamming | Mismatches | SquaredEuclidean | Bilinear | Equal | Ceiling | Rest | Added | Nearby
+@dataclass(frozen=True)
+class Ending:
+    """Whether a side's text has no letter in `place`, nor behind it."""
+
+    of: Input
+    side: Side
+    place: int
+
+
+Formed = (
+    Hamming
+    | Mismatches
+    | SquaredEuclidean
+    | Bilinear
+    | Equal
+    | Ceiling
+    | Rest
+    | Added
+    | Nearby
+    | Both
+    | Ending
+)
 
 LARGEST = 64
 """No larger divisor is tried: each costs as many products, less one."""
@@ -152,6 +179,10 @@ def form_of(of: Formed) -> Form:
         case Added(parts):
             low, high = (sum(int(end(part.weights)) for part in parts) for end in (np.min, np.max))
             return Form(of, low, high, (0,) * sum(len(part.weights) - 1 for part in parts))
+        case Both():
+            return Form(of, 0, 1, (0,))
+        case Ending():
+            return Form(of, 0, 1, ())
 
 
 @dataclass(frozen=True)
@@ -309,6 +340,10 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
         case Added(parts):
             kinds = [(part.kinds[cell(part.of_a, read)], len(part.weights)) for part in parts]
             return np.concatenate([kind == np.arange(1, n)[:, None] for kind, n in kinds]).astype(np.uint8)
+        case Both(source):
+            return (read(source).T != 0).astype(np.uint8)
+        case Ending(source):
+            return np.zeros((0, len(read(source))), dtype=np.uint8)
 
 
 def factors(form: Form, read: Reader) -> Ints:
@@ -340,6 +375,10 @@ def factors(form: Form, read: Reader) -> Ints:
         case Added(parts):
             columns = [part.weights[:, cell(part.of_b, read)] for part in parts]
             return np.concatenate([column[1:] - column[0] for column in columns])
+        case Both(source):
+            return (read(source).T != 0).astype(np.int64)
+        case Ending(source):
+            return np.zeros((0, len(read(source))), dtype=np.int64)
 
 
 def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
@@ -359,7 +398,7 @@ def elements(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [read(p.left).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
             raise TypeError(_ONLY_BITS)
 
 
@@ -373,7 +412,7 @@ def multipliers(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [p.weight * read(p.right).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
             raise TypeError(_ONLY_BITS)
 
 
@@ -386,7 +425,7 @@ def largest_multiplier(form: Form) -> int:
             return 2 * max(1, source.high)
         case Bilinear(products):
             return max([1, *(abs(p.weight) * p.right.high for p in products)])
-        case Ceiling() | Rest() | Added() | Nearby():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
             raise TypeError(_ONLY_BITS)
 
 
@@ -444,8 +483,11 @@ def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
             return np.sum(read(source) ** 2, axis=1)
         case Mismatches(source):
             return np.full(rows, source.length if side is Side.A else 0, dtype=np.int64)
-        case Nearby():
+        case Nearby() | Both():
             return np.zeros(rows, dtype=np.int64)
+        case Ending(source, whose, place):
+            ends = side is whose
+            return (read(source)[:, place] == 0).astype(np.int64) if ends else np.zeros(rows, np.int64)
         case Bilinear(_, offset, weight_a, weight_b):
             if offset is None:
                 return np.zeros(rows, dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Blocks, Limit, Table, batches
+from accord.secure.blocks import Blocks, Limit, Table, batches, join_halves
 from accord.secure.circuit import (
     And,
     AtMost,
@@ -26,12 +26,14 @@ from accord.secure.circuit import (
     Mismatches,
     Node,
     Not,
+    Opened,
     Or,
     Reaches,
     SquaredEuclidean,
     Value,
 )
 from accord.secure.party import Party, receive, send
+from accord.secure.payloads import TOKEN, read_tokens
 from accord.side import Side
 
 Rows = Mapping[str, NDArray[np.int64]]
@@ -159,6 +161,8 @@ class IdealEngine:
     def __init__(self) -> None:
         self._tables: list[Table] = []
         self._answers: list[NDArray[np.bool_]] = []
+        self._held: list[Table] = []
+        """Of A, all rows of which there are payloads."""
 
     @property
     def name(self) -> str:
@@ -166,6 +170,36 @@ class IdealEngine:
 
     def supports(self, circuit: Node) -> None:
         """Every circuit."""
+
+    def hold(self, circuit: Node) -> Opened:
+        return Opened(circuit, 1 + TOKEN)
+
+    def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The number of each row: the rows themselves are kept here."""
+        before = sum(len(some.real) for some in self._held)
+        self._held.append(table)
+        payloads = np.zeros((len(table.real), circuit.words), np.uint64)
+        payloads[:, 0] = np.arange(before, before + len(payloads))
+        return payloads, np.full(circuit.words, np.iinfo(np.uint64).max, np.uint64)
+
+    def open(self, session: Side, circuit: Opened, blocks: Blocks, table: Table) -> Party[NDArray[np.int64]]:
+        """The empty messages only keep the two in step."""
+        if session is Side.A:
+            self._tables.append(table)
+            yield from send(np.zeros(0, dtype=np.uint8))
+            return np.zeros((0, TOKEN), np.int64)
+        yield from receive(0)
+        share, own = (join_halves(one.read(circuit.held)) for one in (self._tables.pop(0), table))
+        share, own = share[blocks.a_rows], own[blocks.b_rows]
+        found, tokens = read_tokens(share[:, -TOKEN:], own)
+        row = (share[found, 0] ^ own[found, 0]).astype(np.int64)
+        if len(self._held) > 1:
+            joined = {
+                name: np.concatenate([t.inputs[name] for t in self._held]) for name in self._held[0].inputs
+            }
+            self._held = [Table(joined, np.concatenate([t.real for t in self._held]))]
+        holds = evaluate(circuit.of, self._held[0].inputs, table.inputs, row, blocks.b_rows[found])
+        return np.column_stack([found, tokens])[holds]
 
     def set_up(self, side: Side, entropy: Entropy) -> Party[Side]:
         yield from ()

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node
-from accord.secure.engine import Engine
+from accord.secure.circuit import Node, Opened
+from accord.secure.engine import Engine, moved, require_holding
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
@@ -66,11 +66,32 @@ class Renewing:
     ) -> Party[NDArray[np.bool_]]:
         found = []
         for piece in blocks.cut(self.every):
-            if session.pairs + piece.pairs > self.every:
-                yield from self._look(session)
-            session.pairs += piece.pairs
+            yield from self._count(session, piece.pairs)
             found.append((yield from self.engine.evaluate(session.made, circuit, piece, table)))
         return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def hold(self, circuit: Node) -> Opened:
+        return require_holding(self.engine).hold(circuit)
+
+    def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        return require_holding(self.engine).payloads(circuit, table)
+
+    def open(
+        self, session: Lasting, circuit: Opened, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.int64]]:
+        engine, found, done = require_holding(self.engine), [], 0
+        for piece in blocks.cut(self.every):
+            yield from self._count(session, piece.pairs)
+            some = yield from engine.open(session.made, circuit, piece, table)
+            found.append(moved(some, done))
+            done += piece.pairs
+        return np.concatenate(found)
+
+    def _count(self, session: Lasting, pairs: int) -> Party[None]:
+        """So many pairs are next; look before they are too many."""
+        if session.pairs + pairs > self.every:
+            yield from self._look(session)
+        session.pairs += pairs
 
     def _look(self, session: Lasting) -> Party[None]:
         """Tell the counts, and make a new session if one of them is at the bound."""

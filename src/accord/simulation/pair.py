@@ -395,10 +395,9 @@ def load_both(
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
     """How many pairs of real records the blocking compares, in each pass."""
-    counts_a = agreement.plan.counts(Side.A, a.columns, len(a))
-    counts_b = agreement.plan.counts(Side.B, b.columns, len(b))
-    bins_a, bins_b = agreement.plan.pairs()
-    return int(np.dot(counts_a[bins_a], counts_b[bins_b]))
+    return sum(
+        one.place_both((a.columns, b.columns), (len(a), len(b))).candidates for one in agreement.plan.passes
+    )
 
 
 def peak_mib() -> float:

@@ -27,7 +27,7 @@ from accord.peer.port import open_port
 from accord.protocols.parts.comparers import InTurn, Staff
 from accord.protocols.parts.shares import Share
 from accord.secure.blocks import Table
-from accord.secure.circuit import Input, Node, inputs
+from accord.secure.circuit import Circuit, Input, inputs
 from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import Engine
 from accord.side import Side
@@ -176,9 +176,9 @@ class _WorkerProcesses:
     def dismiss(self) -> None:
         self.pool.close_port()
 
-    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+    def start(self, count: int, side: Side, engine: Engine, circuit: Circuit) -> list[bytes]:
         self.inputs = inputs(circuit, side)
-        start = self._orders(circuit)
+        start = self._orders(side, circuit)
         self.pool.workers.start(count)
         for number in range(count):
             own = replace(start, signing=self.order.record.worker(number))
@@ -187,11 +187,11 @@ class _WorkerProcesses:
         self.order.record.keep_certificates(cards)
         return cards
 
-    def _orders(self, circuit: Node) -> Start:
+    def _orders(self, side: Side, circuit: Circuit) -> Start:
         order, reach = self.order, self.order.reach
         patience, engine = reach.patience, order.agreement.engine
         return Start(
-            side=order.side.value,
+            side=side.value,
             party=order.agreement.party(order.side),
             partner=order.partner,
             circuit=encode_circuit(circuit),

@@ -26,8 +26,8 @@ from accord.protocols.parts.comparers import Comparer, InTurn
 from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node
-from accord.secure.engine import Engine
+from accord.secure.circuit import Circuit
+from accord.secure.engine import Engine, moved, no_matches
 from accord.secure.party import Party
 from accord.side import Side
 from accord.workers.certificates import WorkerCertificate, exchange_certificates
@@ -49,21 +49,25 @@ class SharedRound:
     """A round that is shared out."""
 
     shares: tuple[Share, ...]
+    circuit: Circuit
     found: dict[int, Ints] = field(default_factory=dict)
-    """By worker: the places in the round."""
+    """By worker: the places in the round, or what an engine's `open` gives."""
 
     @property
     def is_answered(self) -> bool:
         return len(self.found) == len(self.shares)
 
-    def answer(self, share: Share, places: Ints) -> None:
-        """The places of the matches within a share."""
-        self.found[share.worker] = share.first + places
+    def answer(self, share: Share, found: Ints) -> None:
+        """The matches within a share, as a list of numbers."""
+        some = found.reshape(-1, *no_matches(self.circuit).shape[1:])
+        self.found[share.worker] = moved(some, share.first)
 
     @property
     def places(self) -> Ints:
         """Those of all matches, in order. *Requires*: the round is answered."""
-        return np.concatenate([np.zeros(0, np.int64), *(self.found[share.worker] for share in self.shares)])
+        return np.concatenate(
+            [no_matches(self.circuit), *(self.found[share.worker] for share in self.shares)]
+        )
 
 
 class PairedWorkers(Protocol):
@@ -72,7 +76,7 @@ class PairedWorkers(Protocol):
     def dismiss(self) -> None:
         """None are needed."""
 
-    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+    def start(self, count: int, side: Side, engine: Engine, circuit: Circuit) -> list[bytes]:
         """Start so many; their certificates."""
 
     def meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
@@ -94,7 +98,7 @@ class Sharing:
     workers: PairedWorkers
 
     def gather(
-        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
+        self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         count = count_workers(self.own, self.partner, most)
         if count == 1:
@@ -106,7 +110,7 @@ class Sharing:
         of_a, of_b = (own, theirs) if side is Side.A else (theirs, own)
         tokens = [make_token(a.half, b.half) for a, b in zip(of_a, of_b, strict=True)]
         self.workers.meet([one.card for one in theirs], tokens)
-        return SharedRounds(self.workers, side, count)
+        return SharedRounds(self.workers, side, circuit, count)
 
 
 @dataclass(frozen=True)
@@ -115,12 +119,13 @@ class SharedRounds:
 
     workers: PairedWorkers
     side: Side
+    circuit: Circuit
     count: int
     under_way: int = UNDER_WAY
     _asked: deque[SharedRound] = field(default_factory=deque)
 
     def ask(self, blocks: Blocks, table: Table) -> None:
-        shared = SharedRound(cut(blocks.a_counts, blocks.b_counts, self.count))
+        shared = SharedRound(cut(blocks.a_counts, blocks.b_counts, self.count), self.circuit)
         self._asked.append(shared)
         self.workers.give(shared, [share.rows(table, self.side is Side.A) for share in shared.shares])
 

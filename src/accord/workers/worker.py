@@ -44,6 +44,7 @@ from accord.peer.identity import card_from_der, draw_identity
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
 from accord.secure.circuit_text import decode_circuit
+from accord.secure.engine import find_matches
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.party import run
@@ -120,9 +121,9 @@ class Worker:
         began = time.monotonic_ns()
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
-        party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
+        party = find_matches(self._engine, self._session, self._circuit, blocks, job.table)
         # Before the coordinator goes on with an answer, both workers have signed for it.
-        found = np.flatnonzero(run(self._recorder.record_whole(party), self._channel))
+        found = run(self._recorder.record_whole(party), self._channel)
         return self._answer(found, began)
 
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:

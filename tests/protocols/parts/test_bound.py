@@ -27,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "all-pairs, not greedy": {"protocol": "all-pairs", "greedy": False},
     "psi": {"protocol": "psi", "rule": "same(x) and same(y)"},
     "psi-expand": {"protocol": "psi-expand"},
+    "routed": {"protocol": "routed", "style": "replicate"},
 }
 A_ROWS: worlds.Rows = [(1, 1), (4, 9), (9, 9), (13, 3), (6, 6)]
 B_ROWS: worlds.Rows = [(1, 1), (4, 9), (9, 9), (13, 3), (1, 1), (0, 15), (15, 15)]

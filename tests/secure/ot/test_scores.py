@@ -14,9 +14,10 @@ from accord.secure.blocks import Blocks, Limit, Table, batches
 from accord.secure.circuit import And, AtMost, Both, Equal, Graded, Hamming, Input, Node, Not, Or, Reaches
 from accord.secure.forms import Added, Rest
 from accord.secure.ideal import weigh
-from accord.secure.ot.batch import BatchSide, OwnRows, run_a, run_b
+from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import OwnBit, Program
+from accord.secure.ot.rows import OwnRows
 from accord.secure.ot.scores import most_without_values, table_of
 from accord.secure.party import run_pair
 from accord.side import Side

@@ -26,12 +26,15 @@ def values(count: int, width: int) -> Words:
 
 def programs(function: Function, asked: int, own: Words, what: Words) -> Party[None]:
     yield from function.meet()
-    yield from program(function, asked, function.points(own), what, Seeded("free"), none)
+    points, width = function.points(own), what.shape[1]
+    yield from program(function, asked, points, what.__getitem__, width, Seeded("free"), none)
 
 
 def fetches(function: Function, own: Words, count: int, width: int) -> Party[Words]:
     yield from function.meet()
-    return (yield from fetch(function, function.points(own), count, width, none))
+    found = np.zeros((len(own), width), np.uint64)
+    yield from fetch(function, function.points(own), count, found, np.arange(len(own)), none)
+    return found
 
 
 def ends(clear: bool) -> tuple[Function, Function]:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from accord.entropy import MASKS, Entropy
 from accord.protocols.parts.shares import cut
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node
-from accord.secure.engine import Engine
+from accord.secure.circuit import Circuit
+from accord.secure.engine import Engine, find_matches, moved, no_matches
 from accord.secure.party import Party
 from accord.secure.renewal import Renewing
 from accord.side import Side
@@ -41,14 +41,15 @@ class Comparer(Protocol):
         """Begin with a round. *Requires*: the rows of the blocks follow each other."""
 
     def answer(self) -> Party[Ints]:
-        """The places of the matches of the first round that was asked about and not answered."""
+        """The places of the matches of the first round that was asked about and not answered, or of rows held
+        in shares what an engine's `open` gives."""
 
 
 class Staff(Protocol):
     """Those who compare."""
 
     def gather(
-        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
+        self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         """Be ready to compare up to so many pairs."""
 
@@ -61,7 +62,7 @@ class InTurn:
     under_way: int = 1
 
     def gather(
-        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
+        self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         made: list[Any] = []
         engine = Renewing(engine)
@@ -74,7 +75,7 @@ class InTurn:
 @dataclass(frozen=True)
 class _InTurn:
     engine: Engine
-    circuit: Node
+    circuit: Circuit
     side: Side
     sessions: tuple[Any, ...]
     under_way: int
@@ -85,9 +86,9 @@ class _InTurn:
 
     def answer(self) -> Party[Ints]:
         blocks, table = self._asked.popleft()
-        found = [np.zeros(0, np.int64)]
+        found = []
         for share in cut(blocks.a_counts, blocks.b_counts, len(self.sessions)):
             own, session = share.rows(table, self.side is Side.A), self.sessions[share.worker]
-            bits = yield from self.engine.evaluate(session, self.circuit, share.blocks, own)
-            found.append(share.first + np.flatnonzero(bits))
-        return np.concatenate(found)
+            some = yield from find_matches(self.engine, session, self.circuit, share.blocks, own)
+            found.append(moved(some, share.first))
+        return np.concatenate(found) if found else no_matches(self.circuit)

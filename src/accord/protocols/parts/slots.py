@@ -63,6 +63,11 @@ class Slots:
     table: bytes = b""
     """A digest of the records."""
 
+    @property
+    def key(self) -> bytes:
+        """The half of the salt that is never opened, and stays with the run."""
+        return self.salt[_SALT:]
+
     @cached_property
     def first(self) -> Ints:
         """The first slot of every bin."""
@@ -197,7 +202,7 @@ def _text_parts(texts: pa.Array) -> Iterator[NDArray[Any]]:
 def commitments(slots: Slots, side: Side) -> bytes:
     """The two salted hashes, 64 bytes."""
     opened = slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes()
-    order = hashlib.sha256(_SLOTS + side.value.encode() + slots.salt[_SALT:] + slots.table)
+    order = hashlib.sha256(_SLOTS + side.value.encode() + slots.key + slots.table)
     for some in pieces(slots.record):
         order.update(some.astype("<i8").tobytes())
     return _hidden_counts(opened, side) + order.digest()

@@ -28,6 +28,7 @@ from pydantic import (
     Discriminator,
     Field,
     SerializerFunctionWrapHandler,
+    StrictInt,
     StringConstraints,
     Tag,
     field_validator,
@@ -39,7 +40,7 @@ from accord.fields.schema import Spec
 from accord.rules.blocking.grid import GridPart, GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
 from accord.rules.blocking.lsh import LshPart, LshSpec
-from accord.rules.blocking.passes import Pass, PassPart
+from accord.rules.blocking.passes import Pass, PassPart, Placed
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import ways
 from accord.rules.rule import And, Rule, Score
@@ -53,7 +54,17 @@ _AT_ONCE = 1 << 17
 """Records whose bins are looked for at a time."""
 MOST_PER_RECORD = 64
 """Bins that one record may fall into: noise for more is out of all proportion, and takes minutes to find."""
+MOST_CAP = 64
+"""Records of one key that meet: what more of them share is no key for this."""
+Cap = Annotated[StrictInt, Field(ge=1, le=MOST_CAP)]
 PASS_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$"
+
+
+class Caps(Spec):
+    """How many records of each side meet in one key."""
+
+    A: Cap
+    B: Cap
 
 
 class PassSpec(Spec):
@@ -63,6 +74,20 @@ class PassSpec(Spec):
     """What reports call it; "pass 1" and so on where none is given."""
     parts: tuple[PartSpec, ...]
     """Parts of a blocking, on all of which two records must agree to meet in this pass."""
+    cap: Cap | Caps | None = None
+    """With `routed`: how many records of a side with one key meet in this pass."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A cap only where there is one: agreements of before keep their digests."""
+        return {name: value for name, value in write(self).items() if name != "cap" or value is not None}
+
+    @property
+    def caps(self) -> dict[Side, int] | None:
+        """Of each side, where it is said."""
+        if isinstance(self.cap, Caps):
+            return {Side.A: self.cap.A, Side.B: self.cap.B}
+        return None if self.cap is None else dict.fromkeys(Side, self.cap)
 
     @field_validator("parts")
     @classmethod
@@ -113,7 +138,7 @@ class Blocking:
 
     @cached_property
     def bins(self) -> int:
-        """The number of bins; a bin is a number below it."""
+        """The number of bins; a bin is a number below it. None are counted of passes that list none."""
         return sum(one.bins for one in self.passes)
 
     @cached_property
@@ -156,6 +181,26 @@ class Blocking:
         bins = np.concatenate([b + first for (_, b), first in zip(placed, self.first_bins, strict=True)])
         order = np.argsort(record, kind="stable")
         return record[order], bins[order]
+
+    def place_both(self, columns: tuple[Columns, Columns], sizes: tuple[int, int]) -> Placed:
+        """Where the records of A and of B are in all passes, and which bins meet."""
+        placed = [one.place_both(columns, sizes) for one in self.passes]
+        first = list(accumulate((one.bins for one in placed), initial=0))
+
+        def joined(some: Iterator[tuple[Indices, Indices]]) -> tuple[Indices, Indices]:
+            found = [(x, y + at) for (x, y), at in zip(some, first, strict=False)]
+            return np.concatenate([x for x, _ in found]), np.concatenate([y for _, y in found])
+
+        def by_record(found: tuple[Indices, Indices]) -> tuple[Indices, Indices]:
+            order = np.argsort(found[0], kind="stable")
+            return found[0][order], found[1][order]
+
+        left, right = (
+            np.concatenate([one.pairs[i] + at for one, at in zip(placed, first, strict=False)])
+            for i in (0, 1)
+        )
+        a, b = by_record(joined(one.a for one in placed)), by_record(joined(one.b for one in placed))
+        return Placed(a, b, first[-1], (left, right))
 
     def counts(self, side: Side, columns: Columns, records: int) -> NDArray[np.int64]:
         """The true number of records in every bin, empty ones included."""
@@ -215,7 +260,8 @@ def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blo
     for name, spec in zip(pass_names([one.name for one in passes]), passes, strict=True):
         tables = max(part.tables if isinstance(part, LshSpec) else 1 for part in spec.parts)
         for table in range(tables):
-            found.append(Pass(name, tuple(_part(part, fields, salt, table) for part in spec.parts)))
+            parts = tuple(_part(part, fields, salt, table) for part in spec.parts)
+            found.append(Pass(name, parts, spec.caps))
     return Blocking(tuple(found))
 
 

@@ -16,6 +16,7 @@ from math import floor, prod
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from accord.exact import text
@@ -59,11 +60,13 @@ class GridSpec(Spec):
     def names(self) -> tuple[str, ...]:
         return self.fields
 
-    def faults(self, fields: Fields) -> Iterator[str]:
+    def faults(self, fields: Fields, listed: bool = True) -> Iterator[str]:
         """What is wrong with this part under the agreed fields, which hold its fields."""
         if not all(isinstance(fields[name], NumberField) for name in self.fields):
             yield "a grid needs fields of numbers, latitudes or longitudes."
             return
+        if not listed and self.style == "neighbours":
+            yield 'only records of equal cells meet; take style = "replicate", with a reach.'
         if sum(f.high**2 for name in self.fields if isinstance(f := fields[name], NumberField)) >= 2**60:
             yield "the range of the fields holds too many steps; take a larger step or a smaller range."
         steps = {step_of(fields[name]) for name in self.fields}
@@ -110,6 +113,10 @@ class GridPart:
             codes.append(self._code(cells[touched]))
         order = np.argsort(np.concatenate(records), kind="stable")
         return np.concatenate(records)[order], np.concatenate(codes)[order]
+
+    def keys(self, side: Side, columns: Columns) -> tuple[Indices, NDArray[np.uint64]]:
+        record, code = self.place(side, columns)
+        return record, code.astype(np.uint64)
 
     def pairs(self) -> tuple[Indices, Indices]:
         if self.spec.style == "replicate":

@@ -2,6 +2,10 @@
 
 A key may be made of several fields, all of which a record must have: its values are hashed together into one
 bucket. That is one bin a record as before, where a part for each field would multiply their buckets.
+
+Where bins are not listed, because nobody fills them up (`protocols/routed.py`), no buckets are needed: values
+of whatever kind are keys themselves, as words of 64 bits. Two that are unlike make one key with probability
+2⁻⁶⁴, and then meet in vain.
 """
 
 from __future__ import annotations
@@ -37,7 +41,8 @@ class KeySpec(Spec):
     field: _Names
     """The field, or several."""
     buckets: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
-    """How many bins values are hashed into; without it each value has its own."""
+    """How many bins values are hashed into; without it each value has its own, which of texts and of several
+    fields only `routed` can do."""
 
     @model_validator(mode="after")
     def _fits(self) -> KeySpec:
@@ -53,19 +58,22 @@ class KeySpec(Spec):
     def names(self) -> tuple[str, ...]:
         return (self.field,) if isinstance(self.field, str) else self.field
 
-    def faults(self, fields: Fields) -> Iterator[str]:
-        """What is wrong with this part under the agreed fields, which hold its fields."""
+    def faults(self, fields: Fields, listed: bool = True) -> Iterator[str]:
+        """What is wrong with this part under the agreed fields, which hold its fields; `listed` where every
+        bin is filled up."""
         texts = {name: spec for name in self.names if isinstance(spec := fields[name], TextField)}
         for name, spec in texts.items():
             if not isinstance(spec.encoder, Hash):
                 what = "a Bloom filter" if isinstance(spec.encoder, Bloom) else "compared letter by letter"
                 yield f"'{name}' is {what}, which is not a key; name a field with encoder = \"hash\"."
-            elif self.buckets is None and isinstance(self.field, str):
+            elif listed and self.buckets is None and isinstance(self.field, str):
                 yield f"'{name}' is free text, whose values cannot be listed; say how many buckets."
         for name in self.names:
             if isinstance(fields[name], FrequencyField):
                 yield f"'{name}' is a class of frequencies, which many values share; name the value itself."
-        if self.buckets is None and not isinstance(self.field, str):
+        if not listed and self.buckets is not None:
+            yield "records meet by the values themselves; remove buckets."
+        if listed and self.buckets is None and not isinstance(self.field, str):
             yield "several fields are hashed together; say into how many buckets, or write a part for each."
 
 
@@ -75,10 +83,8 @@ class KeyPart:
     def __init__(self, spec: KeySpec, fields: Fields) -> None:
         self.spec = spec
         highs = [0 if isinstance(field := fields[name], TextField) else field.high for name in spec.names]
-        if spec.buckets is None and (len(highs) > 1 or isinstance(fields[spec.names[0]], TextField)):
-            raise ValueError("free text and several fields need buckets")
-        self.size: int = spec.buckets or highs[0] + 1
         texts = any(isinstance(fields[name], TextField) for name in spec.names)
+        self.size: int = spec.buckets or (0 if texts or len(highs) > 1 else highs[0] + 1)
         self.values: int | None = None if texts else prod(high + 1 for high in highs)
         """How many different values there can be; None of texts."""
         self.equal = frozenset(spec.names) if spec.buckets is None else frozenset()
@@ -90,11 +96,16 @@ class KeyPart:
         record = np.flatnonzero(self._present(columns))
         return record, self._codes(columns)[record]
 
+    def keys(self, side: Side, columns: Columns) -> tuple[Indices, NDArray[np.uint64]]:
+        record = np.flatnonzero(self._present(columns))
+        return record, self._hashed(columns)[record]
+
     def pairs(self) -> tuple[Indices, Indices]:
         return np.arange(self.size), np.arange(self.size)
 
     def compares(self, tables: Tables, left: Indices, right: Indices) -> Mask:
-        met = self._codes(tables.a)[left] == self._codes(tables.b)[right]
+        codes = self._codes if self.size else self._hashed
+        met = codes(tables.a)[left] == codes(tables.b)[right]
         return met & self._present(tables.a)[left] & self._present(tables.b)[right]
 
     def loses(self, rule: Rule) -> str | None:
@@ -113,11 +124,15 @@ class KeyPart:
             if isinstance(column, Bits):
                 return (column.words[:, 0] % np.uint64(self.size)).astype(np.int64)
             return column.values if self.spec.buckets is None else column.values % self.size
+        return (self._hashed(columns) % np.uint64(self.size)).astype(np.int64)
+
+    def _hashed(self, columns: Columns) -> NDArray[np.uint64]:
+        """The values of a row, hashed together."""
         words = [_word(columns[name]) for name in self.spec.names]
         hashed = np.zeros(len(words[0]), np.uint64)
         for word in words:
             hashed = mix(hashed, word)
-        return (hashed % np.uint64(self.size)).astype(np.int64)
+        return hashed
 
 
 def _word(column: Column) -> NDArray[np.uint64]:

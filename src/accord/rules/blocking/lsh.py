@@ -22,6 +22,7 @@ from math import comb
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, StrictInt
 
 from accord.fields.columns import Bits, Columns
@@ -49,7 +50,7 @@ class LshSpec(Spec):
     def names(self) -> tuple[str, ...]:
         return (self.field,)
 
-    def faults(self, fields: Fields) -> Iterator[str]:
+    def faults(self, fields: Fields, listed: bool = True) -> Iterator[str]:
         """What is wrong with this part under the agreed fields, which hold its field."""
         spec = fields[self.field]
         if not isinstance(spec, TextField) or not isinstance(spec.encoder, Bloom):
@@ -81,6 +82,10 @@ class LshPart:
     def place(self, side: Side, columns: Columns) -> tuple[Indices, Indices]:
         record = np.flatnonzero(columns[self.spec.field].present)
         return record, self._codes(columns)[record]
+
+    def keys(self, side: Side, columns: Columns) -> tuple[Indices, NDArray[np.uint64]]:
+        record, code = self.place(side, columns)
+        return record, code.astype(np.uint64)
 
     def pairs(self) -> tuple[Indices, Indices]:
         return np.arange(self.size), np.arange(self.size)

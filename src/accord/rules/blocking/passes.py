@@ -6,22 +6,29 @@ pair of records meets in at most one pair of bins of a pass.
 
 A record that lacks a value of a blocking field falls into no bin of the pass: it could agree with nothing
 there, so it needs neither a bin nor dummies.
+
+Codes that cannot be listed (`size` 0) make no bins. What a pass then has, as every other that compares equal
+codes, is *keys*: words that two records share where they meet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord.fields.columns import Columns
-from accord.ranges import ranges
+from accord.ranges import mix, ranges
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.rule import Rule
 from accord.side import Side
+
+Words = NDArray[np.uint64]
 
 
 class PassPart(Protocol):
@@ -29,7 +36,7 @@ class PassPart(Protocol):
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """How many codes there are; 0 where they are not listed."""
 
     @property
     def equal(self) -> frozenset[str]:
@@ -41,6 +48,9 @@ class PassPart(Protocol):
     def place(self, side: Side, columns: Columns) -> tuple[Indices, Indices]:
         """(record, code) for each code of each record, by ascending record."""
 
+    def keys(self, side: Side, columns: Columns) -> tuple[Indices, Words]:
+        """(record, code) as `place` has it, whether codes are listed or not. *Requires*: equal codes meet."""
+
     def pairs(self) -> tuple[Indices, Indices]:
         """The pairs (code of A, code of B) that are compared."""
 
@@ -51,6 +61,21 @@ class PassPart(Protocol):
         """Why a match of this rule may be missed, or None if it cannot."""
 
 
+class Placed(NamedTuple):
+    """(record, bin) of A and of B, by ascending record; how many bins there are; the pairs that meet."""
+
+    a: tuple[Indices, Indices]
+    b: tuple[Indices, Indices]
+    bins: int
+    pairs: tuple[Indices, Indices]
+
+    @property
+    def candidates(self) -> int:
+        """How many pairs of records meet, counted as often as they do."""
+        of_a, of_b = (np.bincount(bins, minlength=self.bins) for _, bins in (self.a, self.b))
+        return int(np.dot(of_a[self.pairs[0]], of_b[self.pairs[1]]))
+
+
 @dataclass(frozen=True)
 class Pass:
     """The product of parts under the agreed fields."""
@@ -59,9 +84,12 @@ class Pass:
     """As agreed; the tables of one lsh part have one name."""
     parts: tuple[PassPart, ...]
 
+    caps: Mapping[Side, int] | None = None
+    """How many records of each side meet in a key (protocols/routed.py), where it is said of this pass."""
+
     @cached_property
     def bins(self) -> int:
-        """The number of bins; a bin is a number below it."""
+        """The number of bins; a bin is a number below it; 0 where there are keys that are not listed."""
         return prod(part.size for part in self.parts)
 
     @property
@@ -83,6 +111,29 @@ class Pass:
             record, bin_ = np.repeat(record, stops - starts), np.repeat(bin_, stops - starts)
             bin_ = bin_ * part.size + code[chosen]
         return record, bin_
+
+    def keys(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Words]:
+        """(record, key) for each key of each record, by ascending record."""
+        record, key = np.arange(records), np.zeros(records, np.uint64)
+        for part in self.parts:
+            placed, code = part.keys(side, columns)
+            starts, stops = np.searchsorted(placed, record), np.searchsorted(placed, record, "right")
+            chosen = ranges(starts, stops)
+            record, key = np.repeat(record, stops - starts), np.repeat(key, stops - starts)
+            key = mix(key, code[chosen])
+        return record, key
+
+    def place_both(self, columns: tuple[Columns, Columns], sizes: tuple[int, int]) -> Placed:
+        """Where the records of A and of B are, and which bins meet; unlisted keys have a bin each."""
+        both = list(zip(Side, columns, sizes, strict=True))
+        if self.bins:
+            a, b = (self.place(side, own, count) for side, own, count in both)
+            return Placed(a, b, self.bins, self.pairs())
+        (rows_a, of_a), (rows_b, of_b) = (self.keys(side, own, count) for side, own, count in both)
+        found, numbers = np.unique(np.concatenate([of_a, of_b]), return_inverse=True)
+        bins, every = numbers.astype(np.int64), np.arange(len(found))
+        placed = (rows_a, bins[: len(rows_a)]), (rows_b, bins[len(rows_a) :])
+        return Placed(*placed, len(found), (every, every))
 
     def pairs(self) -> tuple[Indices, Indices]:
         """The pairs (bin of A, bin of B) that are compared, each once."""

@@ -8,11 +8,16 @@
 Every table but the last is masked with a random bit or number a pair, so that its answer is shared; only the
 last answer is revealed, to B by the table and to A by B. So B's last questions are signed, and A's last
 tables (party.py).
+
+Where A's rows are held in shares (`held.py`), the last answer stays shared as well, and the end is another:
+
+    B → A   the question of the opening
+    A → B   its shares of the tokens
+    B → A   nothing: A starts every batch and B ends it, which keeps interleaved batches in step
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,8 +25,6 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.secure.blocks import StripBatch
-from accord.secure.circuit import Input
-from accord.secure.forms import Reader, choice_bits, factors, own_part
 from accord.secure.ot.distance import Parts, receive_distance, send_distance
 from accord.secure.ot.lookup import (
     answer,
@@ -33,11 +36,11 @@ from accord.secure.ot.lookup import (
     pick_numbers,
     to_wire,
 )
+from accord.secure.ot.opening import answer_token, ask_token
 from accord.secure.ot.program import (
     Bit,
     Digit,
     Lookup,
-    NumberShare,
     Own,
     OwnBit,
     Program,
@@ -46,9 +49,11 @@ from accord.secure.ot.program import (
     ShareSum,
     Short,
 )
+from accord.secure.ot.rows import Rows
 from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
+from accord.secure.payloads import TOKEN, read_tokens
 from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
 from accord.side import Side
@@ -56,53 +61,18 @@ from accord.side import Side
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Answer = NDArray[np.bool_]
-
-
-class OwnRows:
-    """One side's rows in an evaluation, and B's factors of those rows that it was asked for last.
-
-    A block is often cut into many batches, which all meet the same rows of B.
-    """
-
-    def __init__(self, inputs: Mapping[str, NDArray[np.int64]], real: NDArray[np.bool_]) -> None:
-        self.inputs, self.real = inputs, real
-        self._rows = np.zeros(0, dtype=np.int64)
-        self._factors: dict[int, NDArray[Any]] = {}
-
-    def read(self, of: Input, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The values of an input for some rows; those of a dummy are zero."""
-        return self.inputs[of.name][rows] * self.real[rows, None]
-
-    def there(self, share: NumberShare, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some rows are no dummies of a share."""
-        real = self.real[rows]
-        return real if share.where is None else real & (self.inputs[share.where.name][rows, 0] != 0)
-
-    def reader(self, share: NumberShare, rows: NDArray[np.int64]) -> Reader:
-        """The values of a share's inputs for some rows; those of a dummy are zero."""
-        there = self.there(share, rows)[:, None]
-        return lambda of: self.inputs[of.name][rows] * there
-
-    def factors(self, program: Program, number: int, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """B's factors of a share for some rows, shape (terms, rows), in the share's lane."""
-        if not np.array_equal(rows, self._rows):
-            self._rows, self._factors = rows, {}
-        if number not in self._factors:
-            share = program.shares[number]
-            made = factors(share.form, self.reader(share, rows))
-            self._factors[number] = made.astype(f"u{share.lane // 8}", order="C")
-        return self._factors[number]
+Opening = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The places of pairs in a batch, and their tokens."""
+NOTHING: Opening = (np.zeros(0, np.int64), np.zeros((0, TOKEN - 1), np.int64))
 
 
 class BatchSide:
     """What both sides of a batch have: rows, shares of numbers and of bits."""
 
-    def __init__(
-        self, ends: Ends, entropy: Entropy, program: Program, batch: StripBatch, own: OwnRows
-    ) -> None:
+    def __init__(self, ends: Ends, entropy: Entropy, program: Program, batch: StripBatch, own: Rows) -> None:
         self.ends, self.entropy, self.program, self.batch = ends, entropy, program, batch
         self._rows = batch.a_rows if ends.side is Side.A else batch.b_rows
-        self._own, self._real = own, own.real
+        self._own = own
         shape = BatchShape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.shares: list[NDArray[Any]] = []
@@ -110,13 +80,9 @@ class BatchSide:
         self.numbers: dict[int, NDArray[Any]] = {}
         self._sums: dict[int, NDArray[Any]] = {}
 
-    def read(self, of: Input) -> NDArray[np.int64]:
-        """The values of an input for the rows of the batch; those of a dummy are zero."""
-        return self._own.read(of, self._rows)
-
-    def reader(self, share: NumberShare) -> Reader:
-        """The values of a share's inputs for the rows of the batch."""
-        return self._own.reader(share, self._rows)
+    def choice_bits(self, number: int) -> Bytes:
+        """A's bits of a share."""
+        return self._own.choice_bits(self.program, number, self._rows)
 
     def factors(self, number: int) -> NDArray[Any]:
         """B's factors of a share."""
@@ -125,13 +91,11 @@ class BatchSide:
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
 
-    def own_part(self, share: NumberShare) -> NDArray[np.int64]:
-        """What this side adds to its share of each pair, with the penalty of its dummies."""
-        read = self.reader(share)
-        own = own_part(share.form, self.ends.side, read, len(self._rows))
-        own = own + share.penalty * ~self._own.there(share, self._rows)
+    def own_part(self, number: int) -> NDArray[np.int64]:
+        """What this side adds to its share of each pair; B's after its factors."""
+        own = self._own.own_part(self.program, number, self._rows, self.ends.side)
         if self.ends.side is Side.A:
-            own = own + share.shift
+            own = own + self.program.shares[number].shift
         return self.per_pair(own)
 
     def wires(self, lookup: Lookup) -> Bytes:
@@ -152,13 +116,9 @@ class BatchSide:
                 return (part >> part.dtype.type(place)).astype(np.uint8) & np.uint8(1)
             case Bit(lookup):
                 return self.bits[lookup]
-            case OwnBit(of):
-                bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
+            case OwnBit() | Short():
+                bit = self._own.own_bit(wire, self._rows, self.ends.side)
                 return self.per_pair(bit.astype(np.uint8))
-            case Short(of, side, place):
-                if side is not self.ends.side:
-                    return np.ones(self.batch.pairs, dtype=np.uint8)
-                return self.per_pair((self.read(of)[:, place] == 0).astype(np.uint8))
 
     def _sum(self, number: int) -> NDArray[Any]:
         """This side's share of a sum, added up when it is first read."""
@@ -188,26 +148,41 @@ def _cut(message: Bytes, sizes: tuple[int, ...]) -> list[Bytes]:
 
 def run_a(mine: BatchSide) -> Party[Answer]:
     """A's side of a batch. Learns: the answers, when B sends them."""
+    answers = yield from _serve(mine, reveal=True)
+    return bits_from_wire(answers, mine.batch.pairs)
+
+
+def open_a(mine: BatchSide, held: Words) -> Party[Opening]:
+    """A's side of a batch of rows of which it holds these shares. Learns: nothing."""
+    question = yield from _serve(mine, reveal=False)
+    bits = mine.bits[mine.program.levels[-1][0]]
+    yield from send(answer_token(mine.ends.sender, bits, held, question.view("<u8")))
+    yield from receive(0)
+    return NOTHING
+
+
+def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
+    """What A does up to the last tables; what B says to them."""
     program, sizes = mine.program, mine.sizes
     levels = program.levels
     keys, bits = yield from _choose(mine)
     due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
     parts = _cut((yield from receive(sum(due), signed=len(levels) == 1)), due)
     pi, count = mine.ends.receiver.pi, len(program.shares)
-    for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
-        got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
-        sent = Parts(sums.view("<u8"), got)
+    got = zip(program.shares, keys, bits, parts[:count], parts[count : 2 * count], strict=True)
+    for number, (share, key, bit, sums, corrections) in enumerate(got):
+        sent, own = Parts(sums.view("<u8"), corrections.view(f"<u{share.lane // 8}")), mine.own_part(number)
         mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sent))
-        parts.pop(count)
-    del parts[:count]
+    del parts[: 2 * count]
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]
-        tables = [_table(mine, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
+        shown = last and reveal
+        tables = [_table(mine, i, question, shown) for i, question in zip(level, asked, strict=True)]
         yield from send(np.concatenate(tables), signed=last)
-        due = (sizes.bits,) if last else sizes.questions[number + 1]
+        due = (sizes.last,) if last else sizes.questions[number + 1]
         parts = _cut((yield from receive(sum(due), signed=number == len(levels) - 2)), due)
-    return bits_from_wire(parts[0], mine.batch.pairs)
+    return parts[0]
 
 
 def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
@@ -217,7 +192,7 @@ def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
         yield from send(np.zeros(0, dtype=np.uint8))
         count = len(mine.program.shares)
         return [np.zeros((0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
-    bits = [choice_bits(share.form, mine.reader(share)) for share in mine.program.shares]
+    bits = [mine.choice_bits(number) for number in range(len(mine.program.shares))]
     # In the OTs A asks for the side of each tree that its path leaves.
     flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
@@ -255,6 +230,24 @@ def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: b
 
 def run_b(mine: BatchSide) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
+    bits = yield from _look_up(mine)
+    yield from send(bits_to_wire(bits))
+    return bits.astype(np.bool_)
+
+
+def open_b(mine: BatchSide, held: Words) -> Party[Opening]:
+    """B's side of a batch of rows of which it holds these shares. Learns: the tokens of pairs that hold."""
+    bits = yield from _look_up(mine)
+    question = np.empty(mine.sizes.last // 8, "<u8")
+    keys = ask_token(mine.ends.receiver, bits, question)
+    yield from send(question)
+    came = yield from receive(mine.sizes.opened)
+    yield from send(np.zeros(0, np.uint8))
+    return read_tokens(came.view("<u8").reshape(keys.shape) ^ keys, held)
+
+
+def _look_up(mine: BatchSide) -> Party[Bytes]:
+    """What B does up to the last tables; its answers, or its shares of them."""
     sizes, levels = mine.sizes, mine.program.levels
     choices = yield from receive(sizes.choices)
     before = (*sizes.sums, *sizes.corrections)
@@ -271,9 +264,7 @@ def run_b(mine: BatchSide) -> Party[Answer]:
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
             _open(mine, i, table, masks, index)
         before = ()
-    bits = mine.bits[levels[-1][0]]
-    yield from send(bits_to_wire(bits))
-    return bits.astype(np.bool_)
+    return mine.bits[levels[-1][0]]
 
 
 def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
@@ -286,7 +277,8 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
     keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
     for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
         sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))
-        factor, own = mine.factors(number), mine.own_part(share)
+        factor = mine.factors(number)
+        own = mine.own_part(number)
         mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, sent))
 
 

@@ -12,6 +12,9 @@ Dummies cannot match. Their inputs are zero, so that their values have bounds; w
 comparison, each side can add to its own share of a dummy's row as much as puts every value over the bound.
 Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of the last lookup; but not of a
 score which rows without values cannot reach.
+
+Of a row that is held in shares (`held.py`) nobody has a bit: there the bits that each side knows of its own
+row are shared, too, and there are no dummies.
 """
 
 from __future__ import annotations
@@ -29,17 +32,19 @@ from accord.secure.circuit import (
     AtMost,
     Bilinear,
     Both,
+    Circuit,
     Edit,
     Equal,
     Hamming,
     Input,
     Node,
     Not,
+    Opened,
     Or,
     Reaches,
     leaves,
 )
-from accord.secure.forms import comparison_of, constant
+from accord.secure.forms import Ending, comparison_of, constant, form_of
 from accord.secure.ot.comparisons import (
     NARROW,
     WIDEST,
@@ -63,10 +68,12 @@ from accord.secure.ot.program import (
     ShareBit,
     Shared,
     ShareSum,
+    Short,
     lane_of,
 )
 from accord.secure.ot.scores import most_without_values, weigh
 from accord.secure.ot.texts import Text, count_edits, share_letters
+from accord.side import Side
 
 GATE = 6
 MOST_LOOKUPS = 1 << 13
@@ -74,14 +81,16 @@ MOST_LOOKUPS = 1 << 13
 
 
 @lru_cache(maxsize=64)
-def compile_circuit(node: Node, engine: str) -> Program:
+def compile_circuit(circuit: Circuit, engine: str) -> Program:
     """The lightest program of a circuit, or an `UnsupportedError` that names the node that has none."""
-    whole = Build(engine)
+    held = isinstance(circuit, Opened)
+    node = circuit.of if isinstance(circuit, Opened) else circuit
+    whole = Build(engine, held)
     whole.answer(node)
     found = [whole.program]
     if isinstance(node, AtMost | Equal) and constant(node) is None:
-        alone = Build(engine)
-        if alone.compare(node, dummies=True) is not None:
+        alone = Build(engine, held)
+        if alone.compare(node, dummies=not held) is not None:
             found.append(alone.program)
     return min(found, key=lambda program: program.weight)
 
@@ -89,23 +98,23 @@ def compile_circuit(node: Node, engine: str) -> Program:
 class Build:
     """A program in the making."""
 
-    def __init__(self, engine: str) -> None:
-        self.engine = engine
+    def __init__(self, engine: str, held: bool = False) -> None:
+        self.engine, self.held = engine, held
         self.shares: list[NumberShare] = []
         self.sums: list[ShareSum] = []
         self.lookups: list[Lookup] = []
         self.weight = 0.0
         """That of the program so far: quarters, which add up exactly."""
-        self._known: dict[tuple[Comparison | Reaches, Input | None], Formula | Wire] = {}
+        self._known: dict[tuple[Comparison | Reaches | Both | Ending, Input | None], Formula | Wire] = {}
         self._texts: dict[Input, Text] = {}
 
     @property
     def program(self) -> Program:
-        return Program(tuple(self.shares), tuple(self.sums), tuple(self.lookups))
+        return Program(tuple(self.shares), tuple(self.sums), tuple(self.lookups), self.held)
 
     def copy(self) -> Build:
         """The same so far; what is added to one is not added to the other."""
-        other = Build(self.engine)
+        other = Build(self.engine, self.held)
         other.become(self)
         return other
 
@@ -122,9 +131,13 @@ class Build:
         if isinstance(node, Reaches) and _reached(node) is None:
             # A dummy lacks every value; where such a row cannot reach the score, nothing need keep it away.
             dummies = sum(map(most_without_values, node.parts))
-            self._reach(node, (OwnBit(None),) if dummies >= node.least else ())
+            self._reach(node, (OwnBit(None),) if dummies >= node.least and not self.held else ())
+            return
+        formula = self.formula(node)
+        if not self.held:
+            self.gate(join("all", [formula, OwnBit(None)]))
         else:
-            self.gate(join("all", [self.formula(node), OwnBit(None)]))
+            self.gate(formula if wires(formula) else join("all", [formula, Formula("not", (self._never(),))]))
 
     def formula(self, node: Node, where: Input | None = None) -> Formula | Wire:
         """The circuit over bits, after every comparison was made, each once.
@@ -139,7 +152,7 @@ class Build:
             case Not(part):
                 return Formula("not", (self.formula(part, where),))
             case Both(of):
-                return _TRUE if of == where else OwnBit(of)
+                return _TRUE if of == where else self._both(node)
             case AtMost() | Equal():
                 return self._compare_once(node, where)
             case Edit():
@@ -212,6 +225,27 @@ class Build:
                     if plan.given is not None:
                         made = join("all", [made, self._known[some[plan.given], where]])
                     self._known[node, where] = made
+
+    def ends(self, of: Input, side: Side, place: int) -> Wire:
+        """Whether the text of a side has no letter in this place."""
+        return self._share_bit(Ending(of, side, place)) if self.held else Short(of, side, place)
+
+    def _both(self, node: Both) -> Wire:
+        return self._share_bit(node) if self.held else OwnBit(node.of)
+
+    def _never(self) -> Wire:
+        """A bit that is 0."""
+        self.shares.append(NumberShare(form_of(Bilinear((), None, 0, 0, 0, 0)), 1, exclusive=True))
+        return ShareBit(len(self.shares) - 1, 0)
+
+    def _share_bit(self, of: Both | Ending) -> Wire:
+        """A bit of both rows, or of one, as a share."""
+        if (of, None) not in self._known:
+            share = self.share(NumberShare(form_of(of), 1, exclusive=True))
+            self._known[of, None] = ShareBit(share, 0)
+        made = self._known[of, None]
+        assert isinstance(made, ShareBit)
+        return made
 
     def _compare_once(self, node: Comparison, where: Input | None) -> Formula | Wire:
         known = constant(node)

@@ -9,6 +9,7 @@ Learns: both sides the match bits, and nothing else; `docs/engines.md` has the a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,17 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Blocks, StripBatch, Table, batches, shapes
-from accord.secure.circuit import Node, inputs
-from accord.secure.ot.batch import BatchSide, OwnRows, run_a, run_b
+from accord.secure.blocks import Blocks, StripBatch, Table, batches, join_halves, shapes
+from accord.secure.circuit import Node, Opened, inputs
+from accord.secure.ot.batch import BatchSide, open_a, open_b, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.held import HeldRows, layout_of, payloads
+from accord.secure.ot.program import Program
+from accord.secure.ot.rows import OwnRows, Rows
 from accord.secure.ot.settings import USUAL, Settings
+from accord.secure.ot.single import stands_alone
 from accord.secure.ot.sizes import WINDOW, batch_limit
 from accord.secure.ot.supply import OtSession, needs, schedule
 from accord.secure.party import Party, interleave
+from accord.secure.payloads import TOKEN
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
+
+Words = NDArray[np.uint64]
 
 TAG = b"accord/ot/2 "
 
@@ -44,6 +52,13 @@ class OtEngine:
     def supports(self, circuit: Node) -> None:
         compile_circuit(circuit, self.name)
 
+    def hold(self, circuit: Node) -> Opened:
+        return Opened(circuit, layout_of(compile_circuit(Opened(circuit, 0), self.name)).words)
+
+    def payloads(self, circuit: Opened, table: Table) -> tuple[Words, Words]:
+        program = compile_circuit(circuit, self.name)
+        return payloads(program, _own(circuit.of, Side.A, table)), layout_of(program).tops
+
     def set_up(
         self, side: Side, entropy: Entropy, permutation: Permutation | None = None
     ) -> Party[OtSession]:
@@ -54,24 +69,62 @@ class OtEngine:
     def evaluate(
         self, session: OtSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
-        program = compile_circuit(circuit, self.name)
-        own = OwnRows({of.name: table.read(of) for of in inputs(circuit, session.side)}, table.real)
+        program, own = compile_circuit(circuit, self.name), _own(circuit, session.side, table)
         result = np.zeros(blocks.pairs, dtype=np.bool_)
         side = run_a if session.side is Side.A else run_b
+
+        def work(make: Make, batch: StripBatch) -> Party[None]:
+            bits = yield from side(make(own, batch))
+            batch.put(bits, result)
+
+        yield from self._each(session, program, blocks, work)
+        return result
+
+    def open(
+        self, session: OtSession, circuit: Opened, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.int64]]:
+        program, held = compile_circuit(circuit, self.name), join_halves(table.read(circuit.held))
+        own = None if session.side is Side.A else _own(circuit.of, Side.B, table)
+        rows, side = HeldRows(held, own), open_a if session.side is Side.A else open_b
+        found = [np.zeros((0, TOKEN), np.int64)]
+
+        def work(make: Make, batch: StripBatch) -> Party[None]:
+            if not stands_alone(batch):
+                raise ValueError("a row that is held in shares meets one other")
+            some = batch.a_rows if session.side is Side.A else batch.b_rows
+            places, tokens = yield from side(make(rows, batch), held[some])
+            found.append(np.column_stack([batch.place[places], tokens]))
+
+        yield from self._each(session, program, blocks, work)
+        return np.concatenate(found)
+
+    def _each(
+        self,
+        session: OtSession,
+        program: Program,
+        blocks: Blocks,
+        work: Callable[[Make, StripBatch], Party[None]],
+    ) -> Party[None]:
+        """Do all batches of some blocks, and feed what they take."""
         groups, limit = self.settings.groups(program, blocks), batch_limit(program)
         plan = schedule(needs(program, shapes(blocks, limit, groups)), session.used, self.settings)
         ends, entropy = session.ends(plan.silent), session.ot.entropy
-
-        def work(batch: StripBatch) -> Party[None]:
-            bits = yield from side(BatchSide(ends, entropy, program, batch, own))
-            batch.put(bits, result)
-
         every, done = batches(blocks, limit, groups), 0
+
+        def make(rows: Rows, batch: StripBatch) -> BatchSide:
+            return BatchSide(ends, entropy, program, batch, rows)
+
         with session.ot.evaluating():
             for stage in plan.stages:
                 yield from session.feed(stage.feeds)
                 some = islice(every, stage.last - done)
-                yield from interleave((work(batch) for batch in some), WINDOW)
+                yield from interleave((work(make, batch) for batch in some), WINDOW)
                 done = stage.last
             session.used = plan.after
-        return result
+
+
+Make = Callable[[Rows, StripBatch], BatchSide]
+
+
+def _own(circuit: Node, side: Side, table: Table) -> OwnRows:
+    return OwnRows({of.name: table.read(of) for of in inputs(circuit, side)}, table.real)

@@ -167,6 +167,8 @@ class Program:
     shares: tuple[NumberShare, ...]
     sums: tuple[ShareSum, ...]
     lookups: tuple[Lookup, ...]
+    opens: bool = False
+    """Whether A's rows are held in shares: then the answer stays shared, too, and opens a token."""
 
     @property
     def weight(self) -> float:

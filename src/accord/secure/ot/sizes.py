@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from accord.secure.blocks import Limit
 from accord.secure.ot.distance import correction_bytes, sum_bytes
 from accord.secure.ot.lookup import question_words, table_bytes
+from accord.secure.ot.opening import opened_bytes, opening_words
 from accord.secure.ot.program import Lookup, Program
 from accord.secure.transfer.extension import correction_words
 
@@ -41,7 +42,10 @@ class Sizes:
     questions: tuple[tuple[int, ...], ...]
     """For each level one number a lookup."""
     tables: tuple[tuple[int, ...], ...]
-    bits: int
+    last: int
+    """The answers, or the question of an opening."""
+    opened: int = 0
+    """What A says to that."""
 
     @property
     def total(self) -> int:
@@ -51,7 +55,8 @@ class Sizes:
             + sum(self.corrections)
             + sum(map(sum, self.questions))
             + sum(map(sum, self.tables))
-            + self.bits
+            + self.last
+            + self.opened
         )
 
 
@@ -70,13 +75,14 @@ def batch_sizes(program: Program, rates: tuple[int, int], shape: BatchShape) -> 
         tables=tuple(
             tuple(table_bytes(shape.pairs, lookup.bits, lookup.lane) for lookup in level) for level in levels
         ),
-        bits=-(-shape.pairs // 8),
+        last=8 * opening_words(shape.pairs, of_lookups) if program.opens else -(-shape.pairs // 8),
+        opened=opened_bytes(shape.pairs) if program.opens else 0,
     )
 
 
 def message_count(program: Program) -> int:
     """Messages of one batch; each depends on the one before."""
-    return 2 * len(program.levels) + 2
+    return 2 * len(program.levels) + (4 if program.opens else 2)
 
 
 def _held(lookup: Lookup) -> int:

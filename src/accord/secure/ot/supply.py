@@ -57,7 +57,7 @@ class SupplySchedule:
 def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
     """OTs that each batch takes, shape (2, batches): for distances, and double ones for lookups."""
     distances = program.terms * sizes.strips
-    bits = [lookup.bits for lookup in program.lookups]
+    bits = [lookup.bits for lookup in program.lookups] + ([1] if program.opens else [])
     lookups = [sum(padded_count(asked(int(pairs), b)) for b in bits) for pairs in sizes.pairs]
     return np.stack([-(-distances // 128) * 128, np.array(lookups, dtype=np.int64).reshape(-1)])
 

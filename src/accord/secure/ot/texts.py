@@ -13,7 +13,7 @@ from accord.secure.circuit import Edit, Input
 from accord.secure.edits import Known, ends
 from accord.secure.forms import Nearby, form_of
 from accord.secure.ot.formula import Formula, Wire, join
-from accord.secure.ot.program import Bit, NumberShare, ShareBit, Short
+from accord.secure.ot.program import Bit, NumberShare, ShareBit
 from accord.side import Side
 
 
@@ -41,6 +41,8 @@ class TextBuilder(Protocol):
     def share(self, share: NumberShare) -> int: ...
 
     def gate(self, formula: Formula | Wire) -> Bit: ...
+
+    def ends(self, of: Input, side: Side, place: int) -> Wire: ...
 
 
 def share_letters(build: TextBuilder, edits: list[Edit]) -> dict[Input, Text]:
@@ -70,7 +72,7 @@ def count_edits(build: TextBuilder, node: Edit, text: Text) -> Formula:
 
     found: list[Formula | Wire] = []
     for d, end in ends(of.length, node.bound, make, text.known).items():
-        short = [Short(of, Side.A if d > 0 else Side.B, of.length - abs(d))] if d else []
+        short = [build.ends(of, Side.A if d > 0 else Side.B, of.length - abs(d))] if d else []
         if not isinstance(end, bool):
             found.append(join("all", [end, *short]))
         elif end:

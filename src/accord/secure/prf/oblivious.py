@@ -77,6 +77,9 @@ class Function(Protocol):
     def points(self, items: Words) -> Points:
         """The point of each item, (n, words), for items of both sides that have as many words."""
 
+    def public_seed(self) -> bytes:
+        """Public; neither side chose it, and it was drawn after both had fixed their tables."""
+
     def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
         """The values of the points, which are distinct. *Learns*: nobody else anything but their number."""
 
@@ -99,6 +102,9 @@ class Oblivious:
 
     def points(self, items: Words) -> Points:
         return _points(self.pi, self._rho, items)
+
+    def public_seed(self) -> bytes:
+        return _public(self.pi, 1).tobytes()
 
     def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
         seed = self._entropy.bytes(SEED)
@@ -151,6 +157,9 @@ class Clear:
     def points(self, items: Words) -> Points:
         return _points(self.pi, _public(self.pi), items)
 
+    def public_seed(self) -> bytes:
+        return _public(self.pi, 1).tobytes()
+
     def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
         yield from ()
         progress(len(points))
@@ -181,9 +190,9 @@ def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.integer], blocks: 
     return result.reshape(len(seeds), 2 * blocks)
 
 
-def _public(pi: Permutation) -> Words:
-    """ρ, which both sides know and neither chose."""
-    return pi.apply(np.array([[0, PUBLIC]], np.uint64), "public")[0].copy()
+def _public(pi: Permutation, number: int = 0) -> Words:
+    """What both sides know and neither chose: ρ, and others by their numbers."""
+    return pi.apply(np.array([[number, PUBLIC]], np.uint64), "public")[0].copy()
 
 
 def _points(pi: Permutation, rho: Words, items: Words) -> Points:

@@ -16,6 +16,8 @@ follow from the two numbers of points and the width.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,35 +32,47 @@ Words = NDArray[np.uint64]
 
 
 def program(
-    function: Function, asked: int, points: Points, values: Words, entropy: Entropy, progress: Progress
+    function: Function,
+    asked: int,
+    points: Points,
+    values: Callable[[NDArray[np.int32]], Words],
+    width: int,
+    entropy: Entropy,
+    progress: Progress,
 ) -> Party[None]:
-    """Give these values (n, words) at these points to a peer that asks for so many."""
+    """Give values of so many words at these points to a peer that asks for so many; `values` has those of
+    some places, and is asked once for each."""
     seeds = yield from function.answer(asked, points, progress)
     seed = entropy.bytes(SEED)
     yield Send(seed)
-    encoder, width = Encoder(store_shape(len(points)), seed, points), values.shape[1]
+    encoder = Encoder(store_shape(len(points)), seed, points)
     for part in range(encoder.shape.parts):
         places = encoder.places(part)
-        hidden = values.take(places, axis=0) ^ _masks(function, seeds.take(places, axis=0), width)
+        hidden = values(places) ^ _masks(function, seeds.take(places, axis=0), width)
         table = encoder.encode_part(part, hidden, encoder.draw(part, width, entropy))
         yield from send(table, signed=part == encoder.shape.parts - 1)
 
 
 def fetch(
-    function: Function, points: Points, programmed: int, width: int, progress: Progress
-) -> Party[Words]:
-    """The values, (n, width) words, at these points, of a function that a peer programs at so many."""
+    function: Function,
+    points: Points,
+    programmed: int,
+    into: Words,
+    at: NDArray[np.integer],
+    progress: Progress,
+) -> Party[None]:
+    """The values at these points, of a function that a peer programs at so many: each into its line, `at`, of
+    an array that is as wide as they are."""
+    width = into.shape[1]
     seeds = yield from function.ask(points, progress)
     seed = (yield from receive(SEED)).tobytes()
     layout = Layout(store_shape(programmed), seed, points)
-    values = np.empty((len(points), width), np.uint64)
     for part in range(layout.shape.parts):
         last = part == layout.shape.parts - 1
         came = yield from receive(8 * width * layout.shape.cells, signed=last)
         places = layout.places(part)
         read = layout.decode_part(part, came.view("<u8").reshape(-1, width))
-        values[places] = read ^ _masks(function, seeds.take(places, axis=0), width)
-    return values
+        into[at[places]] = read ^ _masks(function, seeds.take(places, axis=0), width)
 
 
 def programmed_bytes(programmed: int, width: int) -> int:

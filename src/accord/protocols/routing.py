@@ -1,0 +1,190 @@
+"""Routing: records that share a key are brought together in shares, so that nobody learns whether any did.
+
+One pass, between an asker and a lister [MATHS §7.2]; c and d are the caps of the two, and k and l the most
+keys that one of their records has.
+
+    placing   of the records with one key, c at the most get ranks, distinct and uniform on 0 … c − 1; who is
+              not among these takes no part in this pass. Drawn once a run (`placing`)
+    asker     asks for (key, i, j), i its record's rank, for each of the lister's ranks j: n·k·d queries, each
+              in a bin of its own (secure/okvs/cuckoo.py), one of three that the query may be in
+    lister    programs (key, i, j), j its record's rank, for each of the asker's ranks i: n·l·c points, and
+              each three times, once for each bin β that such a query may be in: the record's payload less w_β
+    function  what is programmed and asked for (secure/prf/programmed.py): the asker has the payload's share s
+              where its query is one of the points, and something random where it is none
+
+so that for every bin the lister holds w_β, and the asker s, or noise. What has no key or no rank asks, or
+lists, a random point; a bin without a query holds noise, too, and is compared like any other: which bins are
+free depends on the asker's keys. Numbers of queries, points and bins follow from the sizes and caps alone.
+
+Everything is fresh each time a pass is done: the function's key, w, the seeds of bins and stores; two
+questions under one w would show the difference of two payloads. Only ranks and tokens are the run's, from a
+key that is stored with it. If queries have too few bins among them the run ends (2⁻⁴⁰): other seeds would
+depend on the keys. *Learns*: the asker nothing, the lister nothing (semi-honest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy, arrangement
+from accord.protocols.lines import batches, mark_items
+from accord.rules.blocking.base import MOST_CAP
+from accord.rules.evaluate import Indices
+from accord.secure.okvs.cuckoo import place, table_bins
+from accord.secure.okvs.rows import RowHash
+from accord.secure.party import Party
+from accord.secure.payloads import subtract
+from accord.secure.prf.oblivious import Function, asked_bytes
+from accord.secure.prf.programmed import fetch, program, programmed_bytes
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+HASHES = 3
+"""Bins that a query may be in."""
+_BATCH = 1 << 16
+"""Points that are made at a time."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What is public of one pass: who may meet how often."""
+
+    number: int
+    entries: dict[Side, int]
+    """Of each side: its records, each as often as it can have a key."""
+    caps: dict[Side, int]
+    asker: Side
+
+    @property
+    def queries(self) -> int:
+        return self.entries[self.asker] * self.caps[self.asker.other]
+
+    @property
+    def points(self) -> int:
+        return self.entries[self.asker.other] * self.caps[self.asker]
+
+    @property
+    def programmed(self) -> int:
+        return HASHES * self.points
+
+    @cached_property
+    def bins(self) -> int:
+        """As many are compared."""
+        return table_bins(self.queries)
+
+    def sent(self, words: int) -> int:
+        """Bytes in both directions, with payloads of so many words, without the comparisons."""
+        return asked_bytes(self.queries) + programmed_bytes(self.programmed, words)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Placing:
+    """One side's records in one pass, of which each has a key and a rank. Private."""
+
+    record: Ints
+    key: Words
+    rank: Ints
+    over: int
+    """(record, key) that found no rank: more records had the key than the cap."""
+
+
+def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy) -> Placing:
+    """Ranks for the records of each key. *Distribution*: uniform among all ways to give c at the most of them
+    ranks below the cap, however many they are, and independent of everything else."""
+    record, key = keys
+    _, group = np.unique(key, return_inverse=True)
+    order = arrangement(entropy.stream("order"), group)
+    record, key, group = record[order], key[order], group[order]
+    first = np.searchsorted(group, group)
+    among = np.arange(len(group)) - first
+    placed = among < cap
+    record, key, group, among = record[placed], key[placed], group[placed], among[placed]
+    groups = int(group.max(initial=-1)) + 1
+    ranks = arrangement(entropy.stream("ranks"), np.repeat(np.arange(groups), cap)).reshape(groups, cap) % cap
+    return Placing(record, key, ranks[group, among], int((~placed).sum()))
+
+
+def route_asked(
+    function: Function,
+    lane: Lane,
+    own: Placing,
+    words: int,
+    entropy: Entropy,
+    progress: Callable[[int], None],
+) -> Party[tuple[Ints, Words]]:
+    """The asker's side: for every bin its record, −1 where it has none, and its share of a payload."""
+    yield from function.meet()
+    base, entry = _points(function, lane, own, lane.asker, entropy)
+    cells = _bins(function, base, lane.bins)
+    number = place(cells, lane.bins)
+    at = cells[np.arange(len(cells)), number]
+    held = np.frombuffer(entropy.bytes(8 * words * lane.bins), "<u8").reshape(lane.bins, words).copy()
+    base[:, 0] ^= number.astype(np.uint64)
+    del cells
+    yield from fetch(function, base, lane.programmed, held, at, progress)
+    record = np.full(lane.bins, -1, np.int64)
+    real = entry >= 0
+    record[at[real]] = own.record[entry[real]]
+    return record, held
+
+
+def route_listed(
+    function: Function,
+    lane: Lane,
+    own: Placing,
+    payloads: Words,
+    tops: Words,
+    entropy: Entropy,
+    progress: Callable[[int], None],
+) -> Party[Words]:
+    """The lister's side: for every bin its share, w."""
+    yield from function.meet()
+    words = payloads.shape[1]
+    base, entry = _points(function, lane, own, lane.asker.other, entropy)
+    cells = _bins(function, base, lane.bins)
+    held = np.frombuffer(entropy.bytes(8 * words * lane.bins), "<u8").reshape(lane.bins, words)
+    points = np.repeat(base, HASHES, axis=0)
+    points[:, 0] ^= np.tile(np.arange(HASHES, dtype=np.uint64), len(base))
+    record = np.where(entry >= 0, own.record[entry] if len(own.record) else -1, -1)
+    del base, entry
+
+    def values(places: NDArray[np.integer]) -> Words:
+        """The payload of each, or zeros, less the share of its bin."""
+        of, chosen = record[places // HASHES], cells[places // HASHES, places % HASHES]
+        some = np.zeros((len(places), words), np.uint64)
+        some[of >= 0] = payloads[of[of >= 0]]
+        return subtract(some, held[chosen], tops)
+
+    yield from program(function, lane.queries, points, values, words, entropy, progress)
+    return held
+
+
+def _points(function: Function, lane: Lane, own: Placing, side: Side, entropy: Entropy) -> tuple[Words, Ints]:
+    """The points of a side: (pass, key, rank of the asker, rank of the lister), and those of nobody; and the
+    entry in the placing of each, −1 of the latter."""
+    filler, cap = entropy.stream("filler"), lane.caps[side.other]
+    entry = np.full(lane.entries[side] * cap, -1, np.int64)
+    entry[: cap * len(own.record)] = np.repeat(np.arange(len(own.record)), cap)
+    other = np.tile(np.arange(cap), lane.entries[side])
+    points = np.empty((len(entry), 2), np.uint64)
+    for part in batches(len(entry), _BATCH):
+        some, real = entry[part], entry[part] >= 0
+        values = np.zeros((len(some), 2), np.uint64)
+        mine, theirs = own.rank[some[real]], other[part][real]
+        i, j = (mine, theirs) if side is lane.asker else (theirs, mine)
+        values[real, 0] = own.key[some[real]]
+        values[real, 1] = ((lane.number * MOST_CAP + i) * MOST_CAP + j).astype(np.uint64)
+        points[part] = function.points(mark_items(values, real, filler))
+    return points, entry
+
+
+def _bins(function: Function, points: Words, bins: int) -> NDArray[np.int32]:
+    """The bins that each point may be in."""
+    return RowHash(function.public_seed()).rows(points, bins, 1).cells

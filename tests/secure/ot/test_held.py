@@ -1,0 +1,182 @@
+"""Rows that nobody has: every rule on shares says what the plain interpreter says of the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from accord.benchmarking.workload import RULES, make_up_table
+from accord.errors import UnsupportedError
+from accord.secure.blocks import Blocks, Table, join_halves, split_halves
+from accord.secure.circuit import And, Node, Or, inputs
+from accord.secure.engine import require_holding
+from accord.secure.ideal import evaluate
+from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.held import layout_of
+from accord.secure.party import Wire, run_pair
+from accord.secure.payloads import TOKEN, put_tokens, subtract
+from accord.side import Side
+from tests.secure.engines import World, engine_of
+from tests.secure.worlds import LEAVES, random_circuit, random_score, table
+
+Words = NDArray[np.uint64]
+
+
+def words(random: Generator, *shape: int) -> Words:
+    return random.integers(0, 1 << 64, shape, dtype=np.uint64)
+
+
+def opened(
+    world: World,
+    circuit: Node,
+    a: Table,
+    b: Table,
+    random: Generator,
+    met: float = 0.7,
+    wire: Wire | None = None,
+) -> NDArray[np.int64]:
+    """Compare row by row, of which B holds shares for some; check what comes out, and give it."""
+    engine, count = require_holding(world.engine), len(a.real)
+    held = engine.hold(circuit)
+    payloads, tops = engine.payloads(held, a)
+    tokens = words(random, count, 2)
+    put_tokens(payloads, tokens)
+    masks = words(random, *payloads.shape)
+    shares = subtract(payloads, masks, tops)
+    there = random.random(count) < met
+    shares[~there] = words(random, *shares[~there].shape)
+    mine = Table({"held": split_halves(masks)}, np.ones(count, np.bool_))
+    theirs = Table({**b.inputs, "held": split_halves(shares)}, np.ones(count, np.bool_))
+    ones = np.ones(count, np.int64)
+    over = Blocks.of_sizes(ones, ones)
+    left, right = (
+        engine.open(side, held, over, rows) for side, rows in zip(world.sides, (mine, theirs), strict=True)
+    )
+    nothing, found = run_pair(left, right, wire)
+    rows = np.arange(count)
+    assert len(nothing) == 0
+    expected = np.flatnonzero(evaluate(circuit, a.inputs, b.inputs, rows, rows) & there)
+    assert np.array_equal(np.sort(found[:, 0]), expected)
+    tokens[:, 1] &= np.uint64((1 << 32) - 1)
+    assert np.array_equal(found[:, 1:].astype(np.uint64), tokens[found[:, 0]])
+    return found
+
+
+def tables(random: Generator, circuit: Node, rows: int) -> tuple[Table, Table]:
+    """Without dummies."""
+    a, b = (table(random, circuit, side, rows, real=2.0) for side in Side)
+    return a, b
+
+
+@pytest.fixture(params=["ot", "ot silent", "ideal"])
+def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
+    return world_of(request.param)
+
+
+@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: str(leaf)[:40])
+def test_every_leaf(world: World, leaf: Node) -> None:
+    random = np.random.default_rng(3)
+    opened(world, leaf, *tables(random, leaf, 40), random)
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(60, marks=pytest.mark.slow)])
+def test_random_circuits_and_scores(world: World, count: int) -> None:
+    random = np.random.default_rng(17)
+    found = 0
+    for number in range(count):
+        circuit = random_score(random) if number % 2 else random_circuit(random)
+        found += len(opened(world, circuit, *tables(random, circuit, 60), random))
+    assert found > 0
+
+
+@pytest.mark.parametrize("name", ["people", "edit", "conjunction"])
+def test_rules_as_people_have_them(world_of: Callable[[str], World], name: str) -> None:
+    random = np.random.default_rng(5)
+    circuit = RULES[name]
+    made = (make_up_table(circuit, side, 60) for side in Side)
+    a, b = (Table(one.inputs, np.ones(60, np.bool_)) for one in made)
+    opened(world_of("ot"), circuit, a, b, random)
+
+
+def test_nothing_is_opened_where_nothing_met(world: World) -> None:
+    random = np.random.default_rng(7)
+    always = And(())
+    a, b = tables(random, LEAVES[0], 50)
+    assert len(opened(world, always, a, b, random, met=0.0)) == 0
+    assert len(opened(world, always, a, b, random, met=2.0)) == 50
+    assert len(opened(world, Or(()), a, b, random, met=2.0)) == 0
+
+
+def test_messages_have_the_same_sizes_whatever_met_and_matched(world_of: Callable[[str], World]) -> None:
+    sizes = []
+    for met in (0.0, 1.0):
+        wire, random = Wire(), np.random.default_rng(int(met))
+        opened(world_of("ot"), LEAVES[0], *tables(random, LEAVES[0], 77), random, met, wire)
+        sizes.append(wire.sizes)
+    assert sizes[0] == sizes[1]
+
+
+def test_a_share_of_a_payload_is_uniform_and_the_two_make_it() -> None:
+    """A field of any width: over all masks every value occurs once."""
+    tops = np.array([0b1001_1000], np.uint64)
+    every = np.arange(256, dtype=np.uint64)[:, None]
+    payload = np.full((256, 1), 0b1011_0101, np.uint64)
+    shares = subtract(payload, every, tops) & np.uint64(255)
+    assert len(np.unique(shares)) == 256
+    for low, bits in ((0, 4), (4, 1), (5, 3)):
+        mask = np.uint64((1 << bits) - 1)
+        field = [(x >> np.uint64(low)) & mask for x in (shares, every, payload)]
+        whole = field[0] ^ field[1] if bits == 1 else (field[0] + field[1]) & mask
+        assert np.array_equal(whole, field[2])
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_layout_has_a_place_of_its_own_for_every_bit(name: str) -> None:
+    engine = require_holding(engine_of("ot"))
+    program = compile_circuit(engine.hold(RULES[name]), "ot")
+    layout = layout_of(program)
+    taken = np.concatenate(layout.bits).tolist()
+    for at, share in zip(layout.own, program.shares, strict=True):
+        if at is not None:
+            assert at // 64 == (at + share.bits - 1) // 64
+            taken += range(at, at + share.bits)
+    assert len(set(taken)) == len(taken)
+    assert max(taken) < 64 * (layout.words - TOKEN) <= max(taken) + 64
+    assert not any(lookup.own for lookup in program.lookups)
+
+
+def test_people_take_about_seven_hundred_bits() -> None:
+    assert require_holding(engine_of("ot")).hold(RULES["people"]).words <= 12 + TOKEN
+
+
+def test_engines_without_shares_say_so() -> None:
+    for name in ("garbled", "paillier"):
+        with pytest.raises(UnsupportedError, match="holds a share"):
+            require_holding(engine_of(name))
+
+
+def test_words_travel_as_halves() -> None:
+    some = words(np.random.default_rng(1), 5, 3)
+    halves = split_halves(some)
+    assert halves.shape == (5, 6)
+    assert halves.max() < 1 << 32
+    assert np.array_equal(join_halves(halves), some)
+
+
+def test_a_row_that_meets_several_is_refused(world_of: Callable[[str], World]) -> None:
+    world = world_of("ot")
+    engine = require_holding(world.engine)
+    held = engine.hold(LEAVES[0])
+    rows = Table({"held": np.zeros((2, 2 * held.words), np.int64)}, np.ones(2, np.bool_))
+    with pytest.raises(ValueError, match="meets one other"):
+        list(engine.open(world.fresh()[0], held, Blocks.whole(2, 2), rows))
+
+
+def test_inputs_are_the_share_and_what_b_has() -> None:
+    held = require_holding(engine_of("ot")).hold(LEAVES[8])
+    assert inputs(held, Side.A) == (held.held,)
+    assert inputs(held, Side.B) == (*inputs(LEAVES[8], Side.B), held.held)
