@@ -130,11 +130,11 @@ def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.Monkey
     assert compared is not None
     whole = price(task.lowered.node, Blocks.of_sizes(*compared))
     monkeypatch.setattr(costs, "_STRIPS", 2 * whole.strips)
-    every = costs.price_blocks(agreed, task, drawn, None)
+    every = costs.price_blocks(agreed, task, drawn, None, sizes)
     assert (every.comparisons, every.strips, every.feeds) == (whole.comparisons, whole.strips, whole.feeds)
     assert every.bytes == pytest.approx(whole.bytes, rel=0.001)
     monkeypatch.setattr(costs, "_STRIPS", whole.strips // 8)
-    part = costs.price_blocks(agreed, task, drawn, None)
+    part = costs.price_blocks(agreed, task, drawn, None, sizes)
     assert part.comparisons == whole.comparisons == drawn.comparisons
     assert part.bytes == pytest.approx(whole.bytes, rel=0.01)
     assert part.strips == pytest.approx(whole.strips, rel=0.02)

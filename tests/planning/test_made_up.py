@@ -23,7 +23,7 @@ def test_templates_are_met_by_most_of_their_pairs(kind: str) -> None:
     tables, rows = Tables(agreed.fields, *(side.columns for side in found)), np.arange(len(found[0]))
     accepted = holds(agreed.rule, tables, rows, rows).mean()
     assert accepted > 0.6
-    met = share_met(agreed.task, *found)
+    met = share_met(agreed.task, *found, (1000, 1000), [])
     assert met is not None
     assert (met == 1.0) == (not agreed.plan.losses(agreed.rule))
     assert met > 0.97
@@ -82,7 +82,7 @@ def test_what_is_agreed_leaves_no_row_out(change: dict[str, Any]) -> None:
     found = make_up_pairs(agreed)
     assert found is not None
     assert len(found[0]) == len(found[1]) == 2000
-    met = share_met(agreed.task, *found)
+    met = share_met(agreed.task, *found, (1000, 1000), [])
     assert met is not None
     assert met > 0.8
     if "sex" in change:

@@ -1,7 +1,8 @@
 """The one policy: which option to take, why, and what is worth a warning.
 
 An option must meet every wish: a share of the matches, time, bytes, ε. What nobody wishes otherwise is what
-is agreed: no larger ε, and no fewer matches; and at most a day. Of those that do,
+is agreed: no larger ε, and no fewer matches, but for one in a hundred of them where nothing is told and the
+agreed blocking loses some anyway; and at most a day. Of those that do,
 
     1. the quickest with ε = 0, if it takes at most ten minutes, or as long as was said;
     2. else the quickest.
@@ -31,6 +32,8 @@ DAY = 86_400.0
 """Seconds that anything may take, if nobody says."""
 _LEVELS = 200
 """Estimates of a recall that are the same in so many parts say the same: half a percent."""
+_NEARLY = 0.01
+"""Of all matches, those that may be missed for it if nothing need be told at all: estimates are no better."""
 _LOW = 0.9
 """A recall worth a word."""
 _MOMENT = 10.0
@@ -53,6 +56,8 @@ class Wanted:
     """None where anything will do."""
     max_epsilon: float | None = None
     """By default the agreed one."""
+    spared: float = 0.0
+    """By how much less may be found where nothing is told (ε = 0) than where something is."""
 
     def no_worse_than(self, agreed: Option) -> Wanted:
         """With what is agreed where nothing else is wished for."""
@@ -65,6 +70,7 @@ class Wanted:
             self,
             recall=recall if self.recall is None else self.recall,
             max_epsilon=epsilon if self.max_epsilon is None else self.max_epsilon,
+            spared=_NEARLY if self.recall is None and agreed.estimated and epsilon else 0.0,
         )
 
 
@@ -84,6 +90,8 @@ class Miss:
 def misses(option: Option, wish: Wanted) -> list[Miss]:
     """What of the wish an option does not meet."""
     found, epsilon, recall = [], option.largest_epsilon, wish.recall or 0.0
+    if option.largest_epsilon == 0:
+        recall -= wish.spared
     if option.recall is None and recall > 0:
         found.append(Miss("recall", "nobody can tell what it finds", inf))
     elif option.recall is not None and option.recall < recall - _SLACK:

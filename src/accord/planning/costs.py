@@ -23,11 +23,12 @@ from accord.entropy import Seeded
 from accord.fields.schema import TextField
 from accord.network import Network
 from accord.planning.figures import Range, TimeSpent
-from accord.planning.machine import Speed, intersecting, vole_rounds
+from accord.planning.machine import Speed, intersecting, routing, vole_rounds
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task, Values
 from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
+from accord.secure.circuit import Circuit, inputs
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
@@ -56,6 +57,8 @@ _VOLE_MEMORY = 300 << 20
 """Of a process that makes VOLE in rounds, for one at a time: measured, on a Neoverse-N1."""
 _VALUE_MEMORY = 130
 """For a value that an intersection lists or asks for, its record included: measured likewise."""
+_POINT_MEMORY = 80
+"""For a point that is listed in routing: a guess."""
 _SET_UP = 2.0
 """Seconds to load compiled kernels, to connect, and for the set-up with its first silent OTs: measured once,
 on a Neoverse-N1."""
@@ -152,10 +155,22 @@ def foresee(
     return [[draw_counts(task, told, spread, sizes, seed) for seed in range(draws)] for spread in spreads]
 
 
-def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | None) -> Price:
+def price_blocks(
+    agreement: Agreement, task: Task, drawn: Drawn, slab: int | None, sizes: tuple[int, int]
+) -> Price:
     """What the engine takes for all blocks; with a slab, rows of A are compared so many at a time."""
-    sizes = task.protocol.compared(task, drawn.counts)
-    return Price(0, 0, 0) if sizes is None else price_sizes(agreement, task, sizes, slab)
+    lanes = task.protocol.lanes(task, sizes)
+    if lanes:
+        return _price_singles(agreement, task.protocol.circuit(task, sizes), sum(lane.bins for lane in lanes))
+    rows = task.protocol.compared(task, drawn.counts)
+    return Price(0, 0, 0) if rows is None else price_sizes(agreement, task, rows, slab)
+
+
+def _price_singles(agreement: Agreement, circuit: Circuit, pairs: int) -> Price:
+    """The same for pairs of which each stands alone."""
+    some = np.ones(min(pairs, _STRIPS), np.int64)
+    sample, name = Blocks.of_sizes(some, some), agreement.engine.name
+    return price_like(circuit, sample, pairs / len(some), name, _settings(agreement))
 
 
 def price_sizes(agreement: Agreement, task: Task, sizes: tuple[Ints, Ints], slab: int | None = None) -> Price:
@@ -224,7 +239,8 @@ def bill(
     greedy = bool(getattr(agreement.protocol, "greedy", False))
     slab = getattr(agreement.protocol, "slab", None) if greedy else None
     one = foreseen[0][0]
-    price, values = price_blocks(agreement, task, one, slab), task.protocol.values(task, terms.sizes)
+    price = price_blocks(agreement, task, one, slab, terms.sizes)
+    values = task.protocol.values(task, terms.sizes)
     fixed = task.protocol.sends(task, terms.sizes) + _disclosed(agreement, task, terms.matches)
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
@@ -235,7 +251,7 @@ def bill(
     least = 0 if slab is None else _exclusive_rounds(task, one, slab)
     rounds = Range(*(_rounds(price, n, slab, least, values) for n in _ends(made)))
     works = [
-        _work(price, speed, terms, n, by, r, one, values)
+        _work(price, speed, terms, n, by, r, one, task)
         for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
     ]
     seconds = [_lasts(work, terms.pace) for work in works]
@@ -244,7 +260,7 @@ def bill(
         comparisons=made,
         bytes=bytes_,
         rounds=rounds,
-        memory=Range(*(f * _memory(task, one, values) for f in (0.7, 1.0, 1.5))),
+        memory=Range(*(f * _memory(task, one, values, terms.sizes) for f in (0.7, 1.0, 1.5))),
         seconds=Range(seconds[0] / 1.25, seconds[1], 1.25 * seconds[2]),
         usual=_lasts(works[1], 1.0),
         work=replace(works[1], processor=terms.pace * works[1].processor),
@@ -294,14 +310,15 @@ def _work(
     sent: float,
     rounds: float,
     one: Drawn,
-    values: Values | None,
+    task: Task,
 ) -> TimeSpent:
+    values, lanes = task.protocol.values(task, terms.sizes), task.protocol.lanes(task, terms.sizes)
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     if price.comparisons:
         compared = speed.processor(price) * comparisons / price.comparisons
         if terms.workers > 1:
             compared = compared * _SHARED / terms.workers + _START
-        processor = compared + _TABLE * slots / 2
+        processor = compared + _TABLE * slots / 2 + sum(map(routing, lanes))
     elif values is not None:
         share = comparisons / max(1, values.listed + values.asked)
         processor = share * intersecting(values.listed, values.asked)
@@ -322,9 +339,14 @@ def _disclosed(agreement: Agreement, task: Task, matches: int) -> int:
     return matches * (_TEXT * cells + 2 * encoded + slots)
 
 
-def _memory(task: Task, one: Drawn, values: Values | None) -> float:
+def _memory(task: Task, one: Drawn, values: Values | None, sizes: tuple[int, int]) -> float:
     """Of one side: its slots and the partner's, its bins, and what a process takes anyway. Of an intersection
-    its values, or its VOLE, which has gone when they take the most."""
+    its values, or its VOLE, which has gone when they take the most; of routing the points and the shares of
+    the largest pass, and a payload of each record."""
+    if lanes := task.protocol.lanes(task, sizes):
+        word = 8 * inputs(task.protocol.circuit(task, sizes), Side.A)[0].length // 2
+        largest = max(_POINT_MEMORY * lane.programmed + word * lane.bins for lane in lanes)
+        return _BASE_MEMORY + _VOLE_MEMORY + largest + word * max(sizes)
     if values is not None:
         vole = _VOLE_MEMORY if vole_rounds(values.asked) else 0
         return _BASE_MEMORY + max(vole, _VALUE_MEMORY * (values.listed + values.asked))

@@ -23,7 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from accord.secure.circuit import Node
+from accord.protocols.parts.lanes import Lane
+from accord.secure.circuit import Circuit
 from accord.secure.cost import Price
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.compiler import compile_circuit
@@ -35,6 +36,8 @@ FEED = 0.3
 LISTED, ASKED = 1.5e-6, 2.5e-6
 """Seconds for a value that an intersection lists, and for one that it asks for, every other of which is
 found."""
+POINT = 2e-6
+"""Seconds for a point that is programmed in routing."""
 FEW_CELL, MANY_CELLS, MORE_CELLS = 5e-5, 0.8, 0.35
 """Seconds of a VOLE: for a cell where all are made of OTs alone; otherwise for its first round, and for each
 further one."""
@@ -82,8 +85,13 @@ def intersecting(listed: int, asked: int) -> float:
     return (MANY_CELLS + MORE_CELLS * (rounds - 1) if rounds else few) + LISTED * listed + ASKED * asked
 
 
+def routing(lane: Lane) -> float:
+    """Seconds to bring the records of a pass together, before they are compared."""
+    return intersecting(0, lane.queries) + POINT * lane.programmed
+
+
 @lru_cache(maxsize=64)
-def speed_of(circuit: Node, engine: str) -> Speed:
+def speed_of(circuit: Circuit, engine: str) -> Speed:
     """What a circuit takes with an engine."""
     if engine != "ot":
         none = PairSeconds(0.0, 0.0)

@@ -36,7 +36,7 @@ from accord.fields.schema import (
 from accord.planning.recall import err, jitter
 from accord.table.layout import Layout
 
-_ROWS = 2000
+ROWS = 2000
 _DAYS = np.datetime64("1930-01-01"), np.datetime64("2010-12-31")
 """Of dates whose range no field says."""
 _KNOWN = 0.5
@@ -44,13 +44,26 @@ _KNOWN = 0.5
 _LONGEST = 8
 """Letters of a word in an alphabet of its own."""
 
+_MOST_KEPT = 4
+_made: dict[tuple[str, int], tuple[Records, Records] | None] = {}
+"""Of fields and rule, which a plan and those that follow from it share."""
+
 Random = np.random.Generator
 
 
-def make_up_pairs(agreement: Agreement) -> tuple[Records, Records] | None:
+def make_up_pairs(agreement: Agreement, rows: int = ROWS) -> tuple[Records, Records] | None:
     """Two tables, row by row the same; None where nothing can be made up that the fields take."""
+    known = agreement.model_dump_json(include={"fields", "salt", "rule"}), rows
+    if known not in _made:
+        while len(_made) >= _MOST_KEPT:
+            _made.pop(next(iter(_made)))
+        _made[known] = _pairs(agreement, rows)
+    return _made[known]
+
+
+def _pairs(agreement: Agreement, rows: int) -> tuple[Records, Records] | None:
     rng, fields = np.random.default_rng(0), _forgiving(agreement.fields)
-    tables = _people(generate_people(_ROWS, 1.0, 0))
+    tables = _people(generate_people(rows, 1.0, 0))
     others = [name for name in agreed_columns(fields) if not _fits(fields, name, tables)]
     if others:
         cells = {name: _make_up(rng, fields, name, tables[0]) for name in others}
@@ -112,18 +125,18 @@ def _make_up(rng: Random, fields: Mapping[str, FieldSpec], column: str, people: 
             (np.datetime64(s.min, "D"), np.datetime64(s.max, "D")) for s in specs if isinstance(s, DateField)
         ]
         first, last = spans[0] if spans else _DAYS
-        days = first + rng.integers(0, (last - first).astype(int) + 1, _ROWS).astype("timedelta64[D]")
+        days = first + rng.integers(0, (last - first).astype(int) + 1, len(people)).astype("timedelta64[D]")
         return pa.array(np.datetime_as_string(days))
     match specs[0]:
         case NumberField() as spec:
-            steps = rng.integers(0, spec.high + 1, _ROWS).tolist()
+            steps = rng.integers(0, spec.high + 1, len(people)).tolist()
             return pa.array([text(spec.min + step * spec.step) for step in steps])
         case CategoryField() as spec:
-            return pa.array(spec.values).take(pa.array(rng.integers(0, len(spec.values), _ROWS)))
+            return pa.array(spec.values).take(pa.array(rng.integers(0, len(spec.values), len(people))))
         case TextField(encoder=Letters() as spelt):
             length = min(spelt.length, _LONGEST)
-            drawn = rng.integers(0, len(spelt.alphabet), (_ROWS, length))
+            drawn = rng.integers(0, len(spelt.alphabet), (len(people), length))
             return pa.array(["".join(spelt.alphabet[place] for place in word) for word in drawn.tolist()])
     words = [people[name].combine_chunks().fill_null("") for name in ("surname", "street")]
-    mixed = [word.take(pa.array(rng.permutation(_ROWS))) for word in words]
+    mixed = [word.take(pa.array(rng.permutation(len(people)))) for word in words]
     return pc.binary_join_element_wise(*mixed, " ")

@@ -31,8 +31,19 @@ from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
 from accord.planning.made_up import make_up_pairs
 from accord.planning.recall import recall_of, share_met
+from accord.planning.routes import routed_variant
 from accord.planning.saved import OFTEN
-from accord.planning.spread import CROWDED, EVEN, USUAL, Alike, Spread, from_sizes, from_table, make_alike
+from accord.planning.spread import (
+    CROWDED,
+    EVEN,
+    UNLISTED,
+    USUAL,
+    Alike,
+    Spread,
+    from_sizes,
+    from_table,
+    make_alike,
+)
 from accord.planning.variants import (
     EPSILONS,
     blockings,
@@ -42,6 +53,7 @@ from accord.planning.variants import (
     with_epsilon,
 )
 from accord.protocols.base import Release, Task
+from accord.rules.evaluate import Tables
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -56,6 +68,8 @@ records: beyond this it takes minutes, and more memory than many machines have."
 MARGIN = 0.1
 """By how much a partner that is taken to be alike may differ, in comparisons."""
 
+_MANY = 20_000
+"""Made-up records by which it is told how many share a key."""
 _MOST_SETTLED = 4
 """Plans that are made one of the other's choice."""
 _MOST_WALKED = 6
@@ -159,7 +173,8 @@ class _Planner:
         self._walked.update(one.digest for one in greedy_variants(agreed))
         fewer = self._asked.wish.recall is not None
         others = blockings(agreed, self._asked.sizes, fewer)
-        found = self.options([agreed, *other_protocols(agreed), *others])
+        routed = routed_variant(agreed, self._pairs, self._asked.sizes, self._like)
+        found = self.options([agreed, *other_protocols(agreed), *others, *([routed] if routed else [])])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
 
@@ -244,12 +259,14 @@ class _Planner:
         walked = self._short and any(_greedy(one) and one.digest in self._walked for one in fresh)
         spreads = self._spreads(task, walked)
         foreseen = costs.foresee(task, told, spreads, sizes)
-        speed = speed_of(task.lowered.node, agreement.engine.name)
+        speed = speed_of(task.protocol.circuit(task, sizes), agreement.engine.name)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
     def _spreads(self, task: Task, placed: bool) -> list[Spread]:
         """As expected, then the least and the most that records may meet; of a table it is known where each
         record lies if it was to be `placed`."""
+        if not task.protocol.lists_bins:
+            return [UNLISTED]
         if self._own is None:
             return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
         names = tuple(task.blocking_fields)
@@ -288,7 +305,7 @@ class _Planner:
         if greedy:
             spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
         margin = 0.0 if self._own is None else MARGIN
-        lossy = bool(task.blocking.losses(task.rule))
+        lossy = bool(task.blocking.losses(task.rule)) or task.protocol.share_found(task) is None
         costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(
             agreement=agreement,
@@ -320,9 +337,18 @@ class _Planner:
             return self._own.sample
         return make_up_pairs(self._agreement)
 
+    @cached_property
+    def _like(self) -> list[Tables]:
+        """By which it is told how many records share a key: one's own table, or made-up ones of two sizes."""
+        fields = self._agreement.fields
+        if self._own is not None:
+            return [Tables(fields, self._own.records.columns, self._own.records.columns)]
+        made = (self._pairs, make_up_pairs(self._agreement, _MANY))
+        return [Tables(fields, a.columns, b.columns) for a, b in (one for one in made if one is not None)]
+
     def _met(self, task: Task) -> float | None:
         """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
-        return None if self._pairs is None else share_met(task, *self._pairs)
+        return None if self._pairs is None else share_met(task, *self._pairs, self._asked.sizes, self._like)
 
 
 def _greedy(agreement: Agreement) -> bool:

@@ -14,7 +14,7 @@ leaves its owner.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -110,12 +110,15 @@ def jitter(rng: np.random.Generator, agreement: Agreement, records: Records) -> 
 
 def recall_of(task: Task, met: float | None) -> float | None:
     """Of the pairs that the rule accepts. `met`: the share that the blocking brings together."""
-    found = task.protocol.share_found(task)
+    found = task.protocol.expected_found(task)
     return None if found is None or met is None else met * found
 
 
-def share_met(task: Task, a: Records, b: Records) -> float | None:
-    """Of the rows that the rule calls the same, row by row, the share that meets; None of none."""
+def share_met(
+    task: Task, a: Records, b: Records, sizes: tuple[int, int], like: Sequence[Tables]
+) -> float | None:
+    """Of the rows that the rule calls the same, row by row, the share that meets in tables of these sizes
+    that are like others; None of none."""
     if len(a) != len(b):
         # Rows were left out of one of them: nobody knows any more which belong together.
         return None
@@ -123,4 +126,4 @@ def share_met(task: Task, a: Records, b: Records) -> float | None:
     accepted = rows[holds(task.rule, tables, rows, rows)]
     if not len(accepted):
         return None
-    return float(task.blocking.compares(tables, accepted, accepted).mean())
+    return float(task.protocol.meets(task, tables, accepted, sizes, like).mean())

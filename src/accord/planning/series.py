@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.errors import AccordError, UsageError
-from accord.planning.costs import Drawn, price_blocks
+from accord.planning.costs import price_sizes
 from accord.planning.spread import USUAL, Spread, from_sizes
 from accord.planning.variants import blockings, tell_blocking, with_epsilon
 from accord.protocols.base import Task
@@ -160,7 +160,9 @@ def _count(task: Task, counts: tuple[Floats, Floats]) -> float:
 
 def _price(agreement: Agreement, task: Task, counts: tuple[Floats, Floats]) -> tuple[float, float]:
     whole = np.rint(counts[0]).astype(np.int64), np.rint(counts[1]).astype(np.int64)
-    price = price_blocks(agreement, task, Drawn(whole, 0, 0), None)
+    rows = task.protocol.compared(task, whole)
+    assert rows is not None
+    price = price_sizes(agreement, task, rows)
     return _count(task, counts), float(price.bytes)
 
 

@@ -56,6 +56,10 @@ class Spread:
         return self.a, self.b
 
 
+UNLISTED = Spread(np.zeros(0, np.int64), np.zeros(0, np.int64))
+"""Where there are no bins."""
+
+
 def from_sizes(blocking: Blocking, sizes: tuple[int, int], skew: float) -> Spread:
     """Made-up tables of these sizes, the same for the same sizes."""
     rng = np.random.default_rng(0)

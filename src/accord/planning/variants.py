@@ -42,7 +42,8 @@ _EPSILON = "1.6"
 def other_protocols(agreement: Agreement) -> Iterator[Agreement]:
     """All protocols that the rule and the blocking allow beside the agreed one, with usual options."""
     for name, kind in PROTOCOLS.items():
-        if name != agreement.protocol.name and not kind.leaky:
+        # What is routed has keys of its own (routes.py).
+        if name != agreement.protocol.name and not kind.leaky and kind.lists_bins:
             yield from _sound([_with_protocol(agreement, kind)])
 
 

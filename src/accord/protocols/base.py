@@ -35,15 +35,18 @@ from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.parts.bound import Bounds, Most
 from accord.protocols.parts.disclosed import Shape
+from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots
 from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.rules.blocking.base import AnyPart, Blocking
+from accord.rules.evaluate import Tables
 from accord.rules.lowering import Lowered, lower
 from accord.rules.rule import Rule, fields_of
 from accord.rules.thresholds import Fields
+from accord.secure.circuit import Circuit
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -362,6 +365,17 @@ class Protocol(Spec):
         the data."""
         return 1.0
 
+    def expected_found(self, task: Task) -> float | None:
+        """The same of those that are expected to be brought together (`meets`)."""
+        return self.share_found(task)
+
+    def meets(
+        self, task: Task, tables: Tables, rows: Ints, sizes: tuple[int, int], like: Sequence[Tables]
+    ) -> NDArray[np.float64]:
+        """How likely each of these rows of A meets the row of B of its number, in tables of these sizes that
+        are like others."""
+        return task.blocking.compares(tables, rows, rows).astype(np.float64)
+
     @abstractmethod
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         """The most secure comparisons that a run makes, or values that it lists and asks for: from the sizes
@@ -370,6 +384,15 @@ class Protocol(Spec):
     def values(self, task: Task, sizes: tuple[int, int]) -> Values | None:
         """What there is to intersect in tables of A and B of these sizes; None where records are compared."""
         return None
+
+    def lanes(self, task: Task, sizes: tuple[int, int]) -> Sequence[Lane]:
+        """What is routed in each pass for tables of A and of B of these sizes (routing.py); as many pairs as
+        there are bins are compared, each by itself."""
+        return ()
+
+    def circuit(self, task: Task, sizes: tuple[int, int]) -> Circuit:
+        """What the engine is asked."""
+        return task.lowered.node
 
     def compared(
         self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting

@@ -33,7 +33,7 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -52,12 +52,21 @@ from accord.protocols.naming import Naming
 from accord.protocols.one_to_one import keep_best, work_of
 from accord.protocols.parts.comparers import Comparer
 from accord.protocols.parts.journal import Answer, step, whole
+from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
 from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
-from accord.protocols.routing import Lane, Placing, placing, route_asked, route_listed
+from accord.protocols.routing import (
+    Placing,
+    others_of,
+    placed_of,
+    placing,
+    route_asked,
+    route_listed,
+)
 from accord.rules.blocking.base import Cap
+from accord.rules.evaluate import Tables
 from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table, split_halves
 from accord.secure.circuit import Circuit, Node, Opened, inputs, mirrored
@@ -206,6 +215,21 @@ class Routed(Protocol):
     def share_found(self, task: Task) -> float | None:
         """What full keys leave out depends on the data."""
         return None if self.over == "leave-out" else 1.0
+
+    def expected_found(self, task: Task) -> float | None:
+        """All of them: what full keys leave out is in `meets`."""
+        return 1.0
+
+    def meets(
+        self, task: Task, tables: Tables, rows: Ints, sizes: tuple[int, int], like: Sequence[Tables]
+    ) -> NDArray[np.float64]:
+        apart = np.ones(len(rows))
+        for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
+            placed = 1.0
+            for side, size in zip(Side, sizes, strict=True):
+                placed *= placed_of(others_of(one, side, like, size), caps[side])
+            apart *= 1 - placed * one.compares(tables, rows, rows)
+        return 1 - apart
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         return sum(lane.bins for lane in self.lanes(task, sizes))

@@ -24,64 +24,36 @@ depend on the keys. *Learns*: the asker nothing, the lister nothing (semi-honest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy, arrangement
 from accord.protocols.lines import batches, mark_items
+from accord.protocols.parts.lanes import HASHES, Lane
 from accord.rules.blocking.base import MOST_CAP
-from accord.rules.evaluate import Indices
-from accord.secure.okvs.cuckoo import place, table_bins
+from accord.rules.blocking.passes import Pass
+from accord.rules.evaluate import Indices, Tables
+from accord.secure.okvs.cuckoo import place
 from accord.secure.okvs.rows import RowHash
 from accord.secure.party import Party
 from accord.secure.payloads import subtract
-from accord.secure.prf.oblivious import Function, asked_bytes
-from accord.secure.prf.programmed import fetch, program, programmed_bytes
+from accord.secure.prf.oblivious import Function
+from accord.secure.prf.programmed import fetch, program
 from accord.side import Side
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-HASHES = 3
-"""Bins that a query may be in."""
+_UNSEEN = 0.5
+"""Pairs of rows with one key that a sample may have missed."""
+_CROWD = 500.0
+"""Others with one key, beyond which their number is as good as known."""
 _BATCH = 1 << 16
 """Points that are made at a time."""
-
-
-@dataclass(frozen=True)
-class Lane:
-    """What is public of one pass: who may meet how often."""
-
-    number: int
-    entries: dict[Side, int]
-    """Of each side: its records, each as often as it can have a key."""
-    caps: dict[Side, int]
-    asker: Side
-
-    @property
-    def queries(self) -> int:
-        return self.entries[self.asker] * self.caps[self.asker.other]
-
-    @property
-    def points(self) -> int:
-        return self.entries[self.asker.other] * self.caps[self.asker]
-
-    @property
-    def programmed(self) -> int:
-        return HASHES * self.points
-
-    @cached_property
-    def bins(self) -> int:
-        """As many are compared."""
-        return table_bins(self.queries)
-
-    def sent(self, words: int) -> int:
-        """Bytes in both directions, with payloads of so many words, without the comparisons."""
-        return asked_bytes(self.queries) + programmed_bytes(self.programmed, words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,6 +81,40 @@ def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy) -> Placing:
     groups = int(group.max(initial=-1)) + 1
     ranks = arrangement(entropy.stream("ranks"), np.repeat(np.arange(groups), cap)).reshape(groups, cap) % cap
     return Placing(record, key, ranks[group, among], int((~placed).sum()))
+
+
+def others_of(one: Pass, side: Side, like: Sequence[Tables], size: int) -> float:
+    """With how many others a record shares its key, in a table of this size that is like these, of which the
+    longest counts. Of two it is seen how many others there are whatever the size, as in a household, and how
+    many more a longer table has; of one all are taken to grow with it."""
+    rows, others = zip(*sorted(_shared(one, side, tables) for tables in like), strict=True)
+    if rows[0] == rows[-1]:
+        return others[-1] * size / rows[-1]
+    slope = max(0.0, (others[-1] - others[0]) / (rows[-1] - rows[0]))
+    return max(0.0, others[-1] - slope * rows[-1]) + slope * size
+
+
+def _shared(one: Pass, side: Side, tables: Tables) -> tuple[int, float]:
+    """Rows, and with how many others one of them shares its key."""
+    columns = tables.a if side is Side.A else tables.b
+    rows = len(next(iter(columns.values())))
+    _, key = one.keys(side, columns, rows)
+    _, counts = np.unique(key, return_counts=True)
+    return max(1, rows), (float((counts * (counts - 1)).sum()) + _UNSEEN) / max(1, rows)
+
+
+def placed_of(others: float, cap: int) -> float:
+    """The share of records that finds a place, where so many others are expected to have the key of one: as
+    many as a Poisson variable says."""
+    total, chance, most = (
+        0.0,
+        exp(-min(others, _CROWD)),
+        int(min(others, _CROWD) + 12 * sqrt(others + 1) + 12),
+    )
+    for more in range(most):
+        total += chance * min(1.0, cap / (1 + more))
+        chance *= min(others, _CROWD) / (more + 1)
+    return min(1.0, total) if others <= _CROWD else min(1.0, cap / others)
 
 
 def route_asked(

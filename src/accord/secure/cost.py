@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Shapes, shapes
-from accord.secure.circuit import Node
+from accord.secure.circuit import Circuit, Node, Opened
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.tape import tapes_of
@@ -45,7 +46,7 @@ class Price:
     feeds: int = 0
 
 
-def price(circuit: Node, blocks: Blocks, engine: str = "ot", settings: Settings = USUAL) -> Price:
+def price(circuit: Circuit, blocks: Blocks, engine: str = "ot", settings: Settings = USUAL) -> Price:
     """The cost of evaluating a circuit over blocks in a new session, without the set-up."""
     return Tab(circuit, engine, settings).add(blocks)
 
@@ -53,7 +54,7 @@ def price(circuit: Node, blocks: Blocks, engine: str = "ot", settings: Settings 
 class Tab:
     """The price of one evaluation after another in one session: what was used before decides what follows."""
 
-    def __init__(self, circuit: Node, engine: str = "ot", settings: Settings = USUAL) -> None:
+    def __init__(self, circuit: Circuit, engine: str = "ot", settings: Settings = USUAL) -> None:
         self._circuit, self._engine, self._settings = circuit, engine, settings
         self._used = (Use(), Use())
         self._fed = [0, 0]
@@ -85,7 +86,7 @@ class Tab:
 
 
 def price_like(
-    circuit: Node, sample: Blocks, times: float, engine: str = "ot", settings: Settings = USUAL
+    circuit: Circuit, sample: Blocks, times: float, engine: str = "ot", settings: Settings = USUAL
 ) -> Price:
     """The cost of so many times the blocks of a sample: what `price` says of all of them, as far as the
     sample is like them."""
@@ -129,11 +130,13 @@ def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
     return setup.set_up_bytes(hello, settings.k if engine == "ot" else garbled_batch.K)
 
 
-def _other(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
+def _other(circuit: Circuit, blocks: Blocks, engine: str) -> tuple[int, int]:
+    if isinstance(circuit, Opened):
+        raise UnsupportedError(engine=engine, node="rows of which each side holds a share")
     return _garbled(circuit, blocks) if engine == "garbled" else _paillier(circuit, blocks, engine)
 
 
-def _shapes(circuit: Node, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
+def _shapes(circuit: Circuit, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
     program = compile_circuit(circuit, "ot")
     return program, shapes(blocks, ot_sizes.batch_limit(program), settings.groups(program, blocks))
 
