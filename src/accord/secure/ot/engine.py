@@ -58,7 +58,7 @@ class OtEngine:
         own = OwnRows({of.name: table.read(of) for of in inputs(circuit, session.side)}, table.real)
         result = np.zeros(blocks.pairs, dtype=np.bool_)
         side = run_a if session.side is Side.A else run_b
-        groups, limit = self.settings.groups(program, blocks), batch_limit(program)
+        groups, limit = self.settings.groups(program, blocks), batch_limit(program, blocks.alone)
         plan = schedule(needs(program, shapes(blocks, limit, groups)), session.used, self.settings)
         ends, entropy = session.ends(plan.silent), session.ot.entropy
 
