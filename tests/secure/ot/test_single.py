@@ -10,7 +10,7 @@ from accord.entropy import Seeded
 from accord.secure.blocks import Blocks, StripBatch
 from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
 from accord.secure.ideal import IdealEngine
-from accord.secure.ot import distance
+from accord.secure.ot import batch as batches
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.single import stands_alone
 from accord.secure.party import Wire, run_pair
@@ -45,7 +45,7 @@ def test_answers_and_bytes_are_those_of_stretches_of_one_row(
     """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
     engine = OtEngine()
     found = outcome(circuit, engine)
-    monkeypatch.setattr(distance, "stands_alone", lambda batch: False)
+    monkeypatch.setattr(batches, "stands_alone", lambda batch: False)
     assert outcome(circuit, engine) == found
     ideal = IdealEngine()
     tables = [make_up_table(circuit, side, PAIRS) for side in Side]

@@ -46,6 +46,7 @@ from accord.secure.ot.program import (
     ShareSum,
     Short,
 )
+from accord.secure.ot.single import hash_both, hash_known, receive_singles, send_singles, stands_alone
 from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
@@ -105,6 +106,7 @@ class BatchSide:
         self._own, self._real = own, own.real
         shape = BatchShape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
+        self.single = stands_alone(batch)
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
         self.numbers: dict[int, NDArray[Any]] = {}
@@ -196,8 +198,11 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     pi, count = mine.ends.receiver.pi, len(program.shares)
     for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
         got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
-        sent = Parts(sums.view("<u8"), got)
-        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sent))
+        if mine.single:
+            mine.shares.append(receive_singles(pi, share, key, mine.batch, bit, own, got))
+        else:
+            sent = Parts(sums.view("<u8"), got)
+            mine.shares.append(receive_distance(pi, share, key[0], mine.batch, bit, own, sent))
         parts.pop(count)
     del parts[:count]
     for number, level in enumerate(levels):
@@ -210,13 +215,13 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     return bits_from_wire(parts[0], mine.batch.pairs)
 
 
-def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
-    """A's rows of the OTs of all distances, and the bits by which it chose."""
+def _choose(mine: BatchSide) -> Party[tuple[list[NDArray[Any]], list[Bytes]]]:
+    """What A has of the OTs of all distances, rows or hashes, and the bits by which it chose."""
     if not mine.program.terms:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
         count = len(mine.program.shares)
-        return [np.zeros((0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
+        return [np.zeros((1, 0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [choice_bits(share.form, mine.reader(share)) for share in mine.program.shares]
     # In the OTs A asks for the side of each tree that its path leaves.
     flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
@@ -224,14 +229,16 @@ def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
-    rows = collect(mine.ends.receiver.extend(packed, corrections, len(flat)), 1)
+    end, count = mine.ends.receiver, len(flat)
+    tiles = end.extend(packed, corrections, count)
+    made = hash_known(end.pi, mine.program, tiles, count) if mine.single else collect(tiles, 1)
     yield from send(corrections)
-    return _per_share(rows[0], [part.size for part in bits]), bits
+    return _per_share(made, [part.size for part in bits]), bits
 
 
-def _per_share(rows: Words, counts: list[int]) -> list[Words]:
+def _per_share(made: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
     starts = np.cumsum([0, *counts])
-    return [rows[start : start + count] for start, count in zip(starts, counts, strict=False)]
+    return [made[:, start : start + count] for start, count in zip(starts, counts, strict=False)]
 
 
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
@@ -280,14 +287,22 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
     """B's shares of all distances; fills the corrections that A needs for its own."""
     end, strips, shares = mine.ends.sender, len(mine.batch.width), mine.program.shares
     counts = [len(share.form.shifts) * strips for share in shares]
-    rows = np.zeros((2, 0, 2), dtype=np.uint64)
+    made: NDArray[Any] = np.zeros((1, 0, 2), dtype=np.uint64)
     if mine.program.terms:
-        rows = collect(end.extend(choices, sum(counts)), 2)
-    keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
+        tiles = end.extend(choices, sum(counts), both=False)
+        if mine.single:
+            made = hash_both(end.pi, mine.program, tiles, end.delta, sum(counts))
+        else:
+            made = collect(tiles, 1)
+    keys, sums, corrections = _per_share(made, counts), parts[: len(shares)], parts[len(shares) :]
     for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
         sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))
         factor, own = mine.factors(number), mine.own_part(share)
-        mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, sent))
+        if mine.single:
+            made = send_singles(end.pi, share, key, mine.batch, factor, own, sent.corrections)
+        else:
+            made = send_distance(end.pi, share, key[0], end.delta, mine.batch, factor, own, sent)
+        mine.shares.append(made)
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:

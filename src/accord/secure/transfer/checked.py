@@ -70,7 +70,7 @@ def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
     size = padded_count(count) + BITS
     message = (yield from receive(8 * head + checked_bytes(count, end.rate))).view("<u8")
     sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
-    rows = np.ascontiguousarray(collect(end.extend(sent, size), 2)[0])
+    (rows,) = collect(end.extend(sent, size, both=False), 1)
     found = np.zeros((BITS, 2), np.uint64)
     _hash_columns(rows, _challenge(sent), found)
     bits = np.unpackbits(end.delta.view(np.uint8), bitorder="little").astype(np.uint64)

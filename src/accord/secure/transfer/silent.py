@@ -268,17 +268,21 @@ class SilentSender(_Silent):
         _mark(rows, np.zeros(padded_count(count) // 64, dtype=np.uint64))
         return rows, words
 
-    def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ. Requires: so many OTs are available."""
-        self._check(count)
-        return self._extend(corrections, count)
+    def extend(self, corrections: Words, count: int, both: bool = True) -> Iterator[Tile]:
+        """Rows q_j = t_j ⊕ choice_j·Δ and, if both are asked for, q_j ⊕ Δ.
 
-    def _extend(self, corrections: Words, count: int) -> Iterator[Tile]:
+        Requires: so many OTs are available.
+        """
+        self._check(count)
+        return self._extend(corrections, count, both)
+
+    def _extend(self, corrections: Words, count: int, both: bool) -> Iterator[Tile]:
         for first, rows in self._pieces(count):
-            keys = self.pi.scratch("rows", 2 * len(rows))
+            keys = self.pi.scratch("rows", (1 + both) * len(rows))
             words = slice(first // 64, (first + len(rows)) // 64)
             _answer(rows, corrections[words], self.delta, keys[: len(rows)])
-            np.bitwise_xor(keys[: len(rows)], self.delta, out=keys[len(rows) :])
+            if both:
+                np.bitwise_xor(keys[: len(rows)], self.delta, out=keys[len(rows) :])
             yield Tile(first, keys)
 
     def extend_double(self, corrections: Words, count: int, second: int) -> Iterator[Tile]:
