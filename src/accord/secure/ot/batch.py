@@ -57,6 +57,8 @@ from accord.side import Side
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Answer = NDArray[np.bool_]
+Seen = dict[tuple[Input, Input | None], NDArray[np.int64]]
+"""Values of inputs for some rows, those of rows without a bit being zero."""
 
 
 class OwnRows:
@@ -79,18 +81,31 @@ class OwnRows:
         real = self.real[rows]
         return real if share.where is None else real & (self.inputs[share.where.name][rows, 0] != 0)
 
-    def reader(self, share: NumberShare, rows: NDArray[np.int64]) -> Reader:
-        """The values of a share's inputs for some rows; those of a dummy are zero."""
-        there = self.there(share, rows)[:, None]
-        return lambda of: self.inputs[of.name][rows] * there
+    def reader(self, share: NumberShare, rows: NDArray[np.int64], seen: Seen | None = None) -> Reader:
+        """The values of a share's inputs for some rows; those of a dummy are zero.
 
-    def factors(self, program: Program, number: int, rows: NDArray[np.int64]) -> NDArray[Any]:
+        What was read of these rows before is taken from `seen`.
+        """
+        there = self.there(share, rows)[:, None]
+        if seen is None:
+            return lambda of: self.inputs[of.name][rows] * there
+
+        def read(of: Input) -> NDArray[np.int64]:
+            if (of, share.where) not in seen:
+                seen[of, share.where] = self.inputs[of.name][rows] * there
+            return seen[of, share.where]
+
+        return read
+
+    def factors(
+        self, program: Program, number: int, rows: NDArray[np.int64], seen: Seen | None = None
+    ) -> NDArray[Any]:
         """B's factors of a share for some rows, shape (terms, rows), in the share's lane."""
         if not np.array_equal(rows, self._rows):
             self._rows, self._factors = rows, {}
         if number not in self._factors:
             share = program.shares[number]
-            made = factors(share.form, self.reader(share, rows))
+            made = factors(share.form, self.reader(share, rows, seen))
             self._factors[number] = made.astype(f"u{share.lane // 8}", order="C")
         return self._factors[number]
 
@@ -107,6 +122,7 @@ class BatchSide:
         shape = BatchShape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.single = stands_alone(batch)
+        self._seen: Seen | None = {} if self.single else None
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
         self.numbers: dict[int, NDArray[Any]] = {}
@@ -118,11 +134,16 @@ class BatchSide:
 
     def reader(self, share: NumberShare) -> Reader:
         """The values of a share's inputs for the rows of the batch."""
-        return self._own.reader(share, self._rows)
+        return self._own.reader(share, self._rows, self._seen)
+
+    def forget(self) -> None:
+        """Hold nothing of what was read so far."""
+        if self._seen:
+            self._seen.clear()
 
     def factors(self, number: int) -> NDArray[Any]:
         """B's factors of a share."""
-        return self._own.factors(self.program, number, self._rows)
+        return self._own.factors(self.program, number, self._rows, self._seen)
 
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
@@ -223,6 +244,7 @@ def _choose(mine: BatchSide) -> Party[tuple[list[NDArray[Any]], list[Bytes]]]:
         count = len(mine.program.shares)
         return [np.zeros((1, 0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [choice_bits(share.form, mine.reader(share)) for share in mine.program.shares]
+    mine.forget()
     # In the OTs A asks for the side of each tree that its path leaves.
     flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
@@ -303,6 +325,7 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
         else:
             made = send_distance(end.pi, share, key[0], end.delta, mine.batch, factor, own, sent)
         mine.shares.append(made)
+    mine.forget()
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
