@@ -192,8 +192,8 @@ _CORRECT: dict[int, Kernel[..., None]] = {
     for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
-    w: kernel(
-        f"void(uint{w}[:,::1], uint8[:,::1], uint{w}[:,::1], uint64[::1], boolean, uint{w}[::1])"
-    )(_collect)
+    w: kernel(f"void(uint{w}[:,::1], uint8[:,::1], uint{w}[:,::1], uint64[::1], boolean, uint{w}[::1])")(
+        _collect
+    )
     for w in LANES
 }
