@@ -12,6 +12,7 @@ from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot import batch as batches
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.settings import Settings
 from accord.secure.ot.single import stands_alone
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
@@ -27,10 +28,17 @@ def alone(count: int) -> Blocks:
     return Blocks(np.arange(count), ones, np.arange(count)[::-1].copy(), ones)
 
 
-def outcome(circuit: Node, engine: OtEngine) -> tuple[list[bool], str]:
+def shared(count: int) -> Blocks:
+    """So many rows of A against one of B, and then others."""
+    pairs = alone(PAIRS - count)
+    a_counts, b_counts = np.append(pairs.a_counts, count), np.append(pairs.b_counts, 1)
+    return Blocks(np.arange(PAIRS), a_counts, np.append(pairs.b_rows, PAIRS - 1), b_counts)
+
+
+def outcome(circuit: Node, engine: OtEngine, over: Blocks) -> tuple[list[bool], str]:
     tables = [make_up_table(circuit, side, PAIRS) for side in Side]
     a, b = run_pair(engine.set_up(Side.A, Seeded("a")), engine.set_up(Side.B, Seeded("b")))
-    wire, over = Wire(), alone(PAIRS)
+    wire = Wire()
     found, other = run_pair(
         engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1]), wire
     )
@@ -43,14 +51,22 @@ def test_answers_and_bytes_are_those_of_stretches_of_one_row(
     circuit: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
-    engine = OtEngine()
-    found = outcome(circuit, engine)
+    check(circuit, OtEngine(), alone(PAIRS), monkeypatch)
+
+
+def test_a_row_of_b_may_meet_several_that_are_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(RULES["hamming50"], OtEngine(Settings(group=1)), shared(20), monkeypatch)
+
+
+def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers are right, and all is as without loops of its own."""
+    found = outcome(circuit, engine, over)
     monkeypatch.setattr(batches, "stands_alone", lambda batch: False)
-    assert outcome(circuit, engine) == found
+    assert outcome(circuit, engine, over) == found
     ideal = IdealEngine()
     tables = [make_up_table(circuit, side, PAIRS) for side in Side]
     sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
-    parties = [ideal.evaluate(s, circuit, alone(PAIRS), t) for s, t in zip(sides, tables, strict=True)]
+    parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
     assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
 
 

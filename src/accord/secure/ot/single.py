@@ -80,7 +80,7 @@ def send_singles(
     if len(share.form.shifts):
         values, factor = room(pi, share, batch), factors.astype(result.dtype, order="C", copy=False)
         if factor.shape[1] != batch.pairs:
-            factor = factor[:, batch.b_start]
+            factor = np.take(factor, batch.b_start, axis=1)
         parts = _lanes(share, hashes, batch.pairs)
         _CORRECT[share.lane](parts[0], parts[1], factor, _shifts(share), share.exclusive, values, result)
         pack_values(share, batch, values, corrections)
