@@ -7,17 +7,21 @@ import pytest
 
 from accord.benchmarking.workload import RULES, make_up_table
 from accord.entropy import Seeded
-from accord.secure.blocks import Blocks, StripBatch
+from accord.secure.blocks import Blocks, StripBatch, shapes
 from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot import batch as batches
+from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
-from accord.secure.ot.settings import Settings
+from accord.secure.ot.settings import MANY, USUAL, Settings
 from accord.secure.ot.single import stands_alone
+from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
+from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 
 PAIRS = 300
+USED = Use(made=MANY)
 WIDE = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
 CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
 
@@ -82,3 +86,15 @@ def test_only_pairs_that_all_stand_alone_do() -> None:
     assert stands_alone(batch([1, 1, 1], [1, 1, 1]))
     assert not stands_alone(batch([1, 2, 1], [1, 1, 1]))
     assert not stands_alone(batch([1, 1, 1], [2, 1]))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_batches_are_large_and_what_is_under_way_at_once_is_bounded(name: str) -> None:
+    program = compile_circuit(RULES[name], "ot")
+    pairs, ones = batch_limit(program, alone=True).most, np.ones(40_000, np.int64)
+    assert pairs >= min(1 << 15, 400_000 // program.terms)
+    sent = batch_sizes(program, (1, 1), BatchShape(pairs, pairs, pairs, pairs)).total
+    assert sent <= 1 << 22
+    blocks = Blocks.of_sizes(ones, ones)
+    plan = schedule(needs(program, shapes(blocks, batch_limit(program, blocks.alone))), (USED, USED), USUAL)
+    assert max(max(stage.feeds) for stage in plan.stages) <= 2

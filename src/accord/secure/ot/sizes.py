@@ -18,7 +18,7 @@ WINDOW = 8
 
 _PAIRS = 1 << 15
 _BYTES = 1 << 24
-_SINGLES = 1 << 19
+_SINGLES = 500_000
 """OTs of the distances in a batch of pairs that stand alone: a window of them is two rounds of silent OTs."""
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.kernel import kernel
-from accord.secure.transfer.permutation import LEAF, Permutation, counter_blocks
+from accord.secure.transfer.permutation import LEAF, Permutation, counter_blocks, mix
 from accord.secure.transfer.transpose import transpose
 
 Words = NDArray[np.uint64]
@@ -161,6 +161,9 @@ class Sender(_End):
     def __init__(self, leaves: Words, delta: Words, k: int, permutation: Permutation) -> None:
         super().__init__(leaves, k, permutation)
         self.delta = delta
+        self.multiples = multiples(delta)
+        self.mixed = mix(self.multiples)
+        """σ of them."""
 
     def extend(self, corrections: Words, count: int, both: bool = True) -> Iterator[Tile]:
         """Rows q_j = t_j ⊕ choice_j·Δ and, if both are asked for, q_j ⊕ Δ."""
