@@ -46,6 +46,7 @@ from accord.secure.ot.program import (
     ShareSum,
     Short,
 )
+from accord.secure.ot.reading import read_rows
 from accord.secure.ot.single import hash_both, hash_known, receive_singles, send_singles, stands_alone
 from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
@@ -86,13 +87,13 @@ class OwnRows:
 
         What was read of these rows before is taken from `seen`.
         """
-        there = self.there(share, rows)[:, None]
+        there = self.there(share, rows)
         if seen is None:
-            return lambda of: self.inputs[of.name][rows] * there
+            return lambda of: read_rows(self.inputs[of.name], rows, there)
 
         def read(of: Input) -> NDArray[np.int64]:
             if (of, share.where) not in seen:
-                seen[of, share.where] = self.inputs[of.name][rows] * there
+                seen[of, share.where] = read_rows(self.inputs[of.name], rows, there)
             return seen[of, share.where]
 
         return read
