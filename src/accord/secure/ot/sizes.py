@@ -18,7 +18,7 @@ WINDOW = 8
 
 _PAIRS = 1 << 15
 _BYTES = 1 << 24
-_SINGLES = 500_000
+_SINGLES = 521_000
 """OTs of the distances in a batch of pairs that stand alone: a window of them is two rounds of silent OTs."""
 
 
@@ -97,6 +97,8 @@ def batch_limit(program: Program, alone: bool = False) -> Limit:
     # Most rows share their corrections with three others.
     pair = 128 + bits // 32 + widest
     if alone:
-        return Limit(max(1, min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms))))
+        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms))
+        # Corrections are packed by the lane: whole groups of them have no padding.
+        return Limit(max(1, most // 64 * 64 or most))
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
     return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)
