@@ -28,7 +28,7 @@ from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 
-TAG = b"accord/ot/2 "
+TAG = b"accord/ot/3 "
 
 
 @dataclass(frozen=True)
