@@ -227,6 +227,7 @@ def run_a(mine: BatchSide) -> Party[Answer]:
             mine.shares.append(receive_distance(pi, share, key[0], mine.batch, bit, own, sent))
         parts.pop(count)
     del parts[:count]
+    mine.forget()
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]

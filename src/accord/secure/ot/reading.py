@@ -18,6 +18,9 @@ def read_rows(values: Ints, rows: Ints, there: NDArray[np.bool_]) -> Ints:
 
     Requires: the table has these rows.
     """
+    if not values.flags.writeable:
+        # Compiled loops take no array that must not be written.
+        values, rows = values[rows], np.arange(len(rows))
     result = np.empty((values.shape[1], len(rows)), dtype=np.int64)
     _read(values, rows, there, result)
     return result.T

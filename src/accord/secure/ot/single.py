@@ -101,7 +101,8 @@ def receive_singles(
     if len(share.form.shifts):
         got = unpack_values(pi, share, batch, corrections)
         (known,) = _lanes(share, hashes, batch.pairs)
-        _COLLECT[share.lane](known, bits, got, _shifts(share), share.exclusive, result)
+        chosen = np.ascontiguousarray(bits)
+        _COLLECT[share.lane](known, chosen, got, _shifts(share), share.exclusive, result)
     return reduce(share, result)
 
 
@@ -112,7 +113,8 @@ def _lanes(share: NumberShare, hashes: NDArray[Any], pairs: int) -> NDArray[Any]
 
 
 def _shifts(share: NumberShare) -> Words:
-    return np.array(share.form.shifts, np.uint64)
+    # A shift of 63 already moves everything out of a ring of at most 62 bits.
+    return np.minimum(np.array(share.form.shifts, np.uint64), np.uint64(63))
 
 
 @kernel("void(uint64[:,::1], uint64[:,::1], uint64[:,:,::1])", joined=True)
