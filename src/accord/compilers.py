@@ -23,6 +23,7 @@ ALWAYS = (
     "accord.protocols.parts.schedule",
     "accord.secure.transfer.transpose",
     "accord.secure.transfer.permutation",
+    "accord.secure.ot.reading",
 )
 """What every run with the default engine needs, the longest first."""
 LANED = ("accord.secure.ot.distance", "accord.secure.ot.single", "accord.secure.transfer.packing")

@@ -61,6 +61,14 @@ def test_pieces_hold_every_pair_in_order_and_at_most_so_many(sizes: list[tuple[i
     assert len(pieces) == 1 or all(piece.pairs for piece in pieces)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "alone"),
+    [([], [], True), ([1, 0, 1], [1, 1, 0], True), ([1, 2], [1, 1], False), ([1], [2], False)],
+)
+def test_rows_stand_alone_where_none_meets_two(a: list[int], b: list[int], alone: bool) -> None:
+    assert Blocks.of_sizes(np.array(a, np.int64), np.array(b, np.int64)).alone == alone
+
+
 def test_counts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="add up"):
         Blocks(np.arange(3), np.array([2]), np.arange(1), np.array([1]))

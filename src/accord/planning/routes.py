@@ -1,10 +1,10 @@
 """From one agreement the same with routing: which keys, and with which caps, for tables of some size.
 
 Keys are made of all fields that can be one, alone or up to three together; they are tried on records of
-nobody (made_up.py), or on rows of one's own table as they may look at the partner's. Of each it is seen which of the
-pairs that the rule accepts share it, and of longer tables like them, how many others a record shares it with:
-that says what a cap loses (protocols/routing.py). Then one is taken after the other,
-with the cap that finds most of what is not found yet for what it costs, until nothing finds any more.
+nobody (made_up.py), or on rows of one's own table as they may look at the partner's. Of each it is seen which
+of the pairs that the rule accepts share it, and of longer tables like them, how many others a record shares
+it with: that says what a cap loses (protocols/routing.py). Then one is taken after the other, with the cap
+that finds most of what is not found yet for what it costs, until nothing finds any more.
 
 A blocking of cells is routed as it is, with cells just wide enough.
 """

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -55,6 +56,11 @@ class Blocks:
     @property
     def pairs(self) -> int:
         return int((self.a_counts * self.b_counts).sum())
+
+    @property
+    def alone(self) -> bool:
+        """Whether no row of a block meets more than one other in it."""
+        return bool((self.a_counts <= 1).all() and (self.b_counts <= 1).all())
 
     def cut(self, most: int) -> Iterator[Blocks]:
         """The same pairs in the same order, in pieces of at most so many; blocks without a pair vanish there.
@@ -148,7 +154,7 @@ class StripBatch:
     members: Ints
     """Strips of each group, in order."""
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Pairs of a group with a row of B."""
         return int(self.width[np.cumsum(self.members) - self.members].sum())
@@ -163,10 +169,13 @@ class StripBatch:
 
     def of_a(self, values: NDArray[N]) -> NDArray[N]:
         """A number for each strip, as a number for each pair."""
-        return np.repeat(values, self.width)
+        return values if len(values) == self.pairs else np.repeat(values, self.width)
 
     def of_b(self, values: NDArray[N]) -> NDArray[N]:
         """A number for each row of B, as a number for each pair."""
+        if len(values) == self.pairs:
+            # No stretch of B's rows meets two strips, so they lie in the order of the pairs.
+            return values
         return values[np.repeat(self.b_start - self.start, self.width) + np.arange(self.pairs)]
 
 

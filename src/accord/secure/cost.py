@@ -138,7 +138,8 @@ def _other(circuit: Circuit, blocks: Blocks, engine: str) -> tuple[int, int]:
 
 def _shapes(circuit: Circuit, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
     program = compile_circuit(circuit, "ot")
-    return program, shapes(blocks, ot_sizes.batch_limit(program), settings.groups(program, blocks))
+    limit = ot_sizes.batch_limit(program, blocks.alone)
+    return program, shapes(blocks, limit, settings.groups(program, blocks))
 
 
 def _batch_bytes(program: Program, sizes: Shapes, settings: Settings, silent: tuple[bool, bool]) -> int:

@@ -31,9 +31,9 @@ from accord.side import Side
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "bbc20fd104c842a6ebb163bb27c3f44b707c12da4f3df3a35d7f561fe7afd280"
-SCORE_WIRE = "0ef37d495bbacccaf1b591fc12b0a592ad11a4138992d3e2019903eb6afb1c8a"
-SILENT_WIRE = "f8487376b6dba1d7680d817f40a7e1c5a07755701a8758d3e13edda64a5842ef"
+OT_WIRE = "24f63eff0e4000d6e24a6c62cee9b2043b6c530224f6c85d0b88a3c7abce80c7"
+SCORE_WIRE = "80ef4b58d6cfc4607155d2662c6f97ff873e186c93d46ad017bced96d4f0dec7"
+SILENT_WIRE = "67e58cf67afc01a944f3c4b6820572517678346424c1187e3d9fffb048bbab80"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

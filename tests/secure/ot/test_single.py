@@ -7,16 +7,21 @@ import pytest
 
 from accord.benchmarking.workload import RULES, make_up_table
 from accord.entropy import Seeded
-from accord.secure.blocks import Blocks, StripBatch
+from accord.secure.blocks import Blocks, StripBatch, shapes
 from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
 from accord.secure.ideal import IdealEngine
-from accord.secure.ot import distance
+from accord.secure.ot import batch as batches
+from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.settings import MANY, USUAL, Settings
 from accord.secure.ot.single import stands_alone
+from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
+from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 
 PAIRS = 300
+USED = Use(made=MANY)
 WIDE = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
 CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
 
@@ -27,10 +32,17 @@ def alone(count: int) -> Blocks:
     return Blocks(np.arange(count), ones, np.arange(count)[::-1].copy(), ones)
 
 
-def outcome(circuit: Node, engine: OtEngine) -> tuple[list[bool], str]:
+def shared(count: int) -> Blocks:
+    """So many rows of A against one of B, and then others."""
+    pairs = alone(PAIRS - count)
+    a_counts, b_counts = np.append(pairs.a_counts, count), np.append(pairs.b_counts, 1)
+    return Blocks(np.arange(PAIRS), a_counts, np.append(pairs.b_rows, PAIRS - 1), b_counts)
+
+
+def outcome(circuit: Node, engine: OtEngine, over: Blocks) -> tuple[list[bool], str]:
     tables = [make_up_table(circuit, side, PAIRS) for side in Side]
     a, b = run_pair(engine.set_up(Side.A, Seeded("a")), engine.set_up(Side.B, Seeded("b")))
-    wire, over = Wire(), alone(PAIRS)
+    wire = Wire()
     found, other = run_pair(
         engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1]), wire
     )
@@ -43,14 +55,22 @@ def test_answers_and_bytes_are_those_of_stretches_of_one_row(
     circuit: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
-    engine = OtEngine()
-    found = outcome(circuit, engine)
-    monkeypatch.setattr(distance, "stands_alone", lambda batch: False)
-    assert outcome(circuit, engine) == found
+    check(circuit, OtEngine(), alone(PAIRS), monkeypatch)
+
+
+def test_a_row_of_b_may_meet_several_that_are_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(RULES["hamming50"], OtEngine(Settings(group=1)), shared(20), monkeypatch)
+
+
+def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers are right, and all is as without loops of its own."""
+    found = outcome(circuit, engine, over)
+    monkeypatch.setattr(batches, "stands_alone", lambda batch: False)
+    assert outcome(circuit, engine, over) == found
     ideal = IdealEngine()
     tables = [make_up_table(circuit, side, PAIRS) for side in Side]
     sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
-    parties = [ideal.evaluate(s, circuit, alone(PAIRS), t) for s, t in zip(sides, tables, strict=True)]
+    parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
     assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
 
 
@@ -66,3 +86,15 @@ def test_only_pairs_that_all_stand_alone_do() -> None:
     assert stands_alone(batch([1, 1, 1], [1, 1, 1]))
     assert not stands_alone(batch([1, 2, 1], [1, 1, 1]))
     assert not stands_alone(batch([1, 1, 1], [2, 1]))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_batches_are_large_and_what_is_under_way_at_once_is_bounded(name: str) -> None:
+    program = compile_circuit(RULES[name], "ot")
+    pairs, ones = batch_limit(program, alone=True).most, np.ones(40_000, np.int64)
+    assert pairs >= min(1 << 15, 400_000 // program.terms)
+    sent = batch_sizes(program, (1, 1), BatchShape(pairs, pairs, pairs, pairs)).total
+    assert sent <= 1 << 22
+    blocks = Blocks.of_sizes(ones, ones)
+    plan = schedule(needs(program, shapes(blocks, batch_limit(program, blocks.alone))), (USED, USED), USUAL)
+    assert max(max(stage.feeds) for stage in plan.stages) <= 2

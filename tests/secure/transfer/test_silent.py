@@ -101,6 +101,19 @@ def test_the_reserve_is_used_up_in_any_pieces() -> None:
         ends.receiver.extend(none, none.copy(), 1)
 
 
+def test_memory_of_a_round_that_is_used_up_serves_the_next() -> None:
+    """What stood in it does not count, and no OT comes back."""
+    ends, seen, memory = pair(), [], []
+    for _ in range(3):
+        ends.feed()
+        memory.append([end._reserve[0] for end in (ends.sender, ends.receiver)])
+        seen.append(ends.take(TINY.outputs)[2])
+    for first, *later in zip(*memory, strict=True):
+        assert all(np.shares_memory(first, other) for other in later)
+    every = np.concatenate(seen)
+    assert len(np.unique(every, axis=0)) == len(every)
+
+
 def test_known_answers() -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     ends, wire = pair(), Wire()

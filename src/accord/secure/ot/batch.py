@@ -49,7 +49,8 @@ from accord.secure.ot.program import (
     ShareSum,
     Short,
 )
-from accord.secure.ot.rows import Rows
+from accord.secure.ot.rows import Rows, Seen
+from accord.secure.ot.single import hash_both, hash_known, receive_singles, send_singles, stands_alone
 from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
@@ -75,6 +76,8 @@ class BatchSide:
         self._own = own
         shape = BatchShape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
+        self.single = stands_alone(batch)
+        self._seen: Seen | None = {} if self.single else None
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
         self.numbers: dict[int, NDArray[Any]] = {}
@@ -82,18 +85,23 @@ class BatchSide:
 
     def choice_bits(self, number: int) -> Bytes:
         """A's bits of a share."""
-        return self._own.choice_bits(self.program, number, self._rows)
+        return self._own.choice_bits(self.program, number, self._rows, self._seen)
+
+    def forget(self) -> None:
+        """Hold nothing of what was read so far."""
+        if self._seen:
+            self._seen.clear()
 
     def factors(self, number: int) -> NDArray[Any]:
         """B's factors of a share."""
-        return self._own.factors(self.program, number, self._rows)
+        return self._own.factors(self.program, number, self._rows, self._seen)
 
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
 
     def own_part(self, number: int) -> NDArray[np.int64]:
         """What this side adds to its share of each pair; B's after its factors."""
-        own = self._own.own_part(self.program, number, self._rows, self.ends.side)
+        own = self._own.own_part(self.program, number, self._rows, self.ends.side, self._seen)
         if self.ends.side is Side.A:
             own = own + self.program.shares[number].shift
         return self.per_pair(own)
@@ -169,11 +177,16 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
     due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
     parts = _cut((yield from receive(sum(due), signed=len(levels) == 1)), due)
     pi, count = mine.ends.receiver.pi, len(program.shares)
-    got = zip(program.shares, keys, bits, parts[:count], parts[count : 2 * count], strict=True)
-    for number, (share, key, bit, sums, corrections) in enumerate(got):
-        sent, own = Parts(sums.view("<u8"), corrections.view(f"<u{share.lane // 8}")), mine.own_part(number)
-        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sent))
+    came = zip(program.shares, keys, bits, parts[:count], parts[count : 2 * count], strict=True)
+    for number, (share, key, bit, sums, corrections) in enumerate(came):
+        got, own = corrections.view(f"<u{share.lane // 8}"), mine.own_part(number)
+        if mine.single:
+            mine.shares.append(receive_singles(pi, share, key, mine.batch, bit, own, got))
+        else:
+            sent = Parts(sums.view("<u8"), got)
+            mine.shares.append(receive_distance(pi, share, key[0], mine.batch, bit, own, sent))
     del parts[: 2 * count]
+    mine.forget()
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]
@@ -185,28 +198,31 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
     return parts[0]
 
 
-def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
-    """A's rows of the OTs of all distances, and the bits by which it chose."""
+def _choose(mine: BatchSide) -> Party[tuple[list[NDArray[Any]], list[Bytes]]]:
+    """What A has of the OTs of all distances, rows or hashes, and the bits by which it chose."""
     if not mine.program.terms:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
         count = len(mine.program.shares)
-        return [np.zeros((0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
+        return [np.zeros((1, 0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [mine.choice_bits(number) for number in range(len(mine.program.shares))]
+    mine.forget()
     # In the OTs A asks for the side of each tree that its path leaves.
     flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
-    rows = collect(mine.ends.receiver.extend(packed, corrections, len(flat)), 1)
+    end, count = mine.ends.receiver, len(flat)
+    tiles = end.extend(packed, corrections, count)
+    made = hash_known(end.pi, mine.program, tiles, count) if mine.single else collect(tiles, 1)
     yield from send(corrections)
-    return _per_share(rows[0], [part.size for part in bits]), bits
+    return _per_share(made, [part.size for part in bits]), bits
 
 
-def _per_share(rows: Words, counts: list[int]) -> list[Words]:
+def _per_share(made: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
     starts = np.cumsum([0, *counts])
-    return [rows[start : start + count] for start, count in zip(starts, counts, strict=False)]
+    return [made[:, start : start + count] for start, count in zip(starts, counts, strict=False)]
 
 
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
@@ -271,15 +287,24 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
     """B's shares of all distances; fills the corrections that A needs for its own."""
     end, strips, shares = mine.ends.sender, len(mine.batch.width), mine.program.shares
     counts = [len(share.form.shifts) * strips for share in shares]
-    rows = np.zeros((2, 0, 2), dtype=np.uint64)
+    made: NDArray[Any] = np.zeros((1, 0, 2), dtype=np.uint64)
     if mine.program.terms:
-        rows = collect(end.extend(choices, sum(counts)), 2)
-    keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
+        tiles = end.extend(choices, sum(counts), both=False)
+        if mine.single:
+            made = hash_both(end.pi, mine.program, tiles, end.delta, sum(counts))
+        else:
+            made = collect(tiles, 1)
+    keys, sums, corrections = _per_share(made, counts), parts[: len(shares)], parts[len(shares) :]
     for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
         sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))
         factor = mine.factors(number)
         own = mine.own_part(number)
-        mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, sent))
+        if mine.single:
+            made = send_singles(end.pi, share, key, mine.batch, factor, own, sent.corrections)
+        else:
+            made = send_distance(end.pi, share, key[0], end.delta, mine.batch, factor, own, sent)
+        mine.shares.append(made)
+    mine.forget()
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:

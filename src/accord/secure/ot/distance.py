@@ -34,7 +34,6 @@ from accord.errors import PeerError
 from accord.kernel import Kernel, kernel
 from accord.secure.blocks import StripBatch
 from accord.secure.ot.program import NumberShare
-from accord.secure.ot.single import collect_singles, correct_singles, stands_alone
 from accord.secure.transfer.half_tree import grow, rebuild
 from accord.secure.transfer.packing import LANES, groups, pack, packed_words, unpack
 from accord.secure.transfer.permutation import Permutation, mix
@@ -151,16 +150,37 @@ class _Expansion:
         return lines
 
 
-def _values(pi: Permutation, share: NumberShare, batch: StripBatch) -> NDArray[Any]:
+def room(pi: Permutation, share: NumberShare, batch: StripBatch, name: str = "values") -> NDArray[Any]:
     """Room for one value a term and column, padded with zeros."""
     size, terms = groups(batch.columns, share.lane) * share.lane, len(share.form.shifts)
-    flat = pi.scratch("values", -(-terms * size * share.lane // 128)).reshape(-1)
+    flat = pi.scratch(name, -(-terms * size * share.lane // 128)).reshape(-1)
     result = flat.view(f"u{share.lane // 8}")[: terms * size].reshape(terms, size)
     result[:, batch.columns :] = 0
     return result
 
 
-def _reduce(share: NumberShare, result: NDArray[Any]) -> NDArray[Any]:
+def pack_values(
+    share: NumberShare, batch: StripBatch, values: NDArray[Any], corrections: NDArray[Any]
+) -> None:
+    """Values as they are sent."""
+    used = packed_words(batch.columns, share.lane, share.widths)
+    pack(values, share.widths, corrections[:used])
+    corrections[used:] = 0
+
+
+def unpack_values(
+    pi: Permutation, share: NumberShare, batch: StripBatch, corrections: NDArray[Any]
+) -> NDArray[Any]:
+    """The inverse of `pack_values`, in memory that is valid until the next."""
+    got = room(pi, share, batch, "got")
+    used = packed_words(batch.columns, share.lane, share.widths)
+    unpack(corrections[:used], share.widths, batch.columns, got)
+    if corrections[used:].any():
+        raise PeerError(problem="padding that is not zero")
+    return got
+
+
+def reduce(share: NumberShare, result: NDArray[Any]) -> NDArray[Any]:
     """Shares mod 2^ℓ."""
     result &= result.dtype.type((1 << share.bits) - 1)
     return result
@@ -188,13 +208,10 @@ def send_distance(
     """B's shares, one a pair; fills what is sent. `factors` is (terms, rows of B)."""
     result = own.astype(f"u{share.lane // 8}")
     if not len(share.form.shifts):
-        return _reduce(share, result)
+        return reduce(share, result)
     factor = factors.astype(result.dtype, order="C", copy=False)
-    values, sums, corrections = _values(pi, share, batch), sent.sums.reshape(-1, 2), sent.corrections
-    single = stands_alone(batch)
-    if single:
-        correct_singles(pi, share, rows, delta, batch, factor, values, result)
-    for k in () if single else np.unique(batch.members).tolist():
+    values, sums = room(pi, share, batch), sent.sums.reshape(-1, 2)
+    for k in np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees = of.rows(rows)
         leaves = np.empty((len(trees), 1 << k, 2), dtype=np.uint64)
@@ -205,10 +222,8 @@ def send_distance(
             places = tuple(part[some] for part in of.places)
             _CORRECT[share.lane](places, factor, share.exclusive, values)
             _FOLD[share.lane](places, of.hashes[some], k, share.exclusive, lines, result)
-    used = packed_words(batch.columns, share.lane, share.widths)
-    pack(values, share.widths, corrections[:used])
-    corrections[used:] = 0
-    return _reduce(share, result)
+    pack_values(share, batch, values, sent.corrections)
+    return reduce(share, result)
 
 
 def receive_distance(
@@ -223,17 +238,10 @@ def receive_distance(
     """A's shares, one a pair. `bits` is (terms, strips), `own` a number a pair."""
     result = own.astype(f"u{share.lane // 8}")
     if not len(share.form.shifts):
-        return _reduce(share, result)
-    values, sums, corrections = _values(pi, share, batch), parts.sums.reshape(-1, 2), parts.corrections
-    got = np.empty_like(values)
-    used = packed_words(batch.columns, share.lane, share.widths)
-    unpack(corrections[:used], share.widths, batch.columns, got)
-    if corrections[used:].any():
-        raise PeerError(problem="padding that is not zero")
-    single = stands_alone(batch)
-    if single:
-        collect_singles(pi, share, rows, bits, got, result)
-    for k in () if single else np.unique(batch.members).tolist():
+        return reduce(share, result)
+    values, sums = room(pi, share, batch), parts.sums.reshape(-1, 2)
+    got = unpack_values(pi, share, batch, parts.corrections)
+    for k in np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees, points = of.rows(rows), of.points(bits)
         leaves = np.zeros((len(trees), 1 << k, 2), dtype=np.uint64)
@@ -247,7 +255,7 @@ def receive_distance(
             if not share.exclusive:
                 np.negative(lines, out=lines)
             _FOLD[share.lane](places, of.hashes[some], k, share.exclusive, lines, result)
-    return _reduce(share, result)
+    return reduce(share, result)
 
 
 @kernel(f"void(uint64[:,:,:,::1], int64[::1], {_ENDS}, uint64[:,::1])")

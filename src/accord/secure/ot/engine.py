@@ -36,7 +36,7 @@ from accord.side import Side
 
 Words = NDArray[np.uint64]
 
-TAG = b"accord/ot/2 "
+TAG = b"accord/ot/3 "
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class OtEngine:
         work: Callable[[Make, StripBatch], Party[None]],
     ) -> Party[None]:
         """Do all batches of some blocks, and feed what they take."""
-        groups, limit = self.settings.groups(program, blocks), batch_limit(program)
+        groups, limit = self.settings.groups(program, blocks), batch_limit(program, blocks.alone)
         plan = schedule(needs(program, shapes(blocks, limit, groups)), session.used, self.settings)
         ends, entropy = session.ends(plan.silent), session.ot.entropy
         every, done = batches(blocks, limit, groups), 0

@@ -27,7 +27,7 @@ from accord.kernel import Kernel, kernel
 from accord.secure.circuit import Bilinear, Both, Equal, Hamming
 from accord.secure.forms import Added, Nearby
 from accord.secure.ot.program import NumberShare, Own, Program
-from accord.secure.ot.rows import OwnRows
+from accord.secure.ot.rows import OwnRows, Seen
 from accord.secure.payloads import TOKEN
 from accord.secure.transfer.packing import LANES
 from accord.side import Side
@@ -123,24 +123,26 @@ class HeldRows:
         self._own = own
         self._moved: dict[int, Ints] = {}
 
-    def choice_bits(self, program: Program, number: int, rows: Ints) -> Bits:
+    def choice_bits(self, program: Program, number: int, rows: Ints, seen: Seen | None = None) -> Bits:
         return _bits(self.held, layout_of(program), number, rows)
 
-    def factors(self, program: Program, number: int, rows: Ints) -> NDArray[Any]:
+    def factors(self, program: Program, number: int, rows: Ints, seen: Seen | None = None) -> NDArray[Any]:
         """(1 − 2s)·factor; what s·factor adds is kept for `own_part`."""
         assert self._own is not None
         share = program.shares[number]
-        made, bits = self._own.make_factors(share, rows), self.choice_bits(program, number, rows)
+        made, bits = self._own.make_factors(share, rows, seen), self.choice_bits(program, number, rows)
         moved = np.zeros(len(rows), dtype=made.dtype)
         _TURN[share.lane](made, bits, np.array(share.form.shifts, np.uint64), share.exclusive, moved)
         self._moved[number] = moved.astype(np.int64)
         return made
 
-    def own_part(self, program: Program, number: int, rows: Ints, side: Side) -> Ints:
+    def own_part(
+        self, program: Program, number: int, rows: Ints, side: Side, seen: Seen | None = None
+    ) -> Ints:
         held = _own_field(self.held, program, number, rows)
         if self._own is None:
             return held
-        own, moved = self._own.own_part(program, number, rows, side), self._moved.pop(number)
+        own, moved = self._own.own_part(program, number, rows, side, seen), self._moved.pop(number)
         return own ^ moved ^ held if program.shares[number].exclusive else own + moved + held
 
     def own_bit(self, wire: Own, rows: Ints, side: Side) -> NDArray[np.bool_]:

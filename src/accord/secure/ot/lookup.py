@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.kernel import kernel
-from accord.secure.transfer.extension import Receiver, Sender, double_words, multiples, padded_count
-from accord.secure.transfer.permutation import hash_blocks, mix, mix_rows
+from accord.secure.transfer.extension import Receiver, Sender, double_words, padded_count
+from accord.secure.transfer.permutation import hash_blocks, mix_rows
 from accord.secure.transfer.silent import RATE, SilentReceiver, SilentSender
 
 Words = NDArray[np.uint64]
@@ -107,7 +107,7 @@ def answer(
     end: Sender | SilentSender, tables: Words, count: int, bits: int, question: Words, lane: int = 1
 ) -> Words:
     """A's first `count` tables under their masks; to share bits, XOR a random bit to a whole table."""
-    pattern, deltas = patterns(bits, lane), mix(multiples(end.delta))
+    pattern, deltas = patterns(bits, lane), end.mixed
     # Behind these come digits of one bit, which have two keys.
     full = len(tables) * (bits // 2)
     for tile in end.extend_double(question, asked(count, bits), _seconds(count, bits, end.rate)):
@@ -116,7 +116,7 @@ def answer(
             (tile.rows[:cut], tile.first, deltas),
             (tile.rows[cut:], tile.first + cut, deltas[:2]),
         ):
-            for block in range(-(-tables.shape[1] // 2)):
+            for block in range(-(-tables.shape[1] // 2) if len(rows) else 0):
                 inner = end.pi.scratch("inner", len(some) * len(rows)).reshape(len(some), -1, 2)
                 _keys(rows, some, np.uint64(block), inner)
                 outer = end.pi.apply(inner, "outer").reshape(len(some), -1, 2)

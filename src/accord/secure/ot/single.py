@@ -1,4 +1,4 @@
-"""Shares of a distance for pairs that stand alone: each row of A meets one row of B, and each of B one of A.
+"""Shares of a distance for pairs that stand alone: each strip is one row of A and one of B.
 
 What `distance.py` says with k = 1 and stretches of one row: of each term and pair there are two seeds, leaves
 x₀ and x₁ of a tree of one level, and A lacks number a, its bit. With r = H(x), cut to the ring,
@@ -8,10 +8,14 @@ x₀ and x₁ of a tree of one level, and A lacks number a, its bit. With r = H(
     A's share   own_a + Σ 2^shift · (a·(r₁₋ₐ + c) − (1 − a)·r₁₋ₐ)
 
 to the byte what the loops there would send, without trees, groups and lines of which each has one element.
+
+Of an OT nothing is needed but these r, in the program's widest lane: rows are hashed as they come, and A
+holds a number an OT until B's corrections are there. What follows runs over neighbouring pairs of one term.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,9 @@ from numpy.typing import NDArray
 
 from accord.kernel import Kernel, kernel
 from accord.secure.blocks import StripBatch
-from accord.secure.ot.program import NumberShare
+from accord.secure.ot.distance import pack_values, reduce, room, unpack_values
+from accord.secure.ot.program import NumberShare, Program
+from accord.secure.transfer.extension import Tile
 from accord.secure.transfer.half_tree import CLEAR
 from accord.secure.transfer.packing import LANES
 from accord.secure.transfer.permutation import Permutation, mix
@@ -27,111 +33,168 @@ from accord.secure.transfer.permutation import Permutation, mix
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
-_CHUNK = 1 << 14
-"""OTs that are hashed at once, within the cache."""
-
 
 def stands_alone(batch: StripBatch) -> bool:
-    """Whether every row of the batch meets one other."""
+    """Whether every strip of the batch is one pair, in a group of its own."""
     return batch.pairs == batch.columns == len(batch.width) == len(batch.members)
 
 
-def correct_singles(
+def hash_known(pi: Permutation, program: Program, tiles: Iterator[Tile], count: int) -> NDArray[Any]:
+    """A's r₁₋ₐ of so many OTs, shape (1, count)."""
+    return _hash(pi, program, tiles, np.zeros((1, 2), np.uint64), count)
+
+
+def hash_both(
+    pi: Permutation, program: Program, tiles: Iterator[Tile], delta: Words, count: int
+) -> NDArray[Any]:
+    """B's r₀ and r₁ of so many OTs, shape (2, count)."""
+    return _hash(pi, program, tiles, mix(np.stack([delta ^ delta, delta & CLEAR])), count)
+
+
+def _hash(
+    pi: Permutation, program: Program, tiles: Iterator[Tile], others: Words, count: int
+) -> NDArray[Any]:
+    """H of the rows and of what differs from them by some, which are given as σ of it."""
+    lane = max(share.lane for share in program.shares)
+    result = np.empty((len(others), count), dtype=f"u{lane // 8}")
+    for tile in tiles:
+        rows = tile.rows[: count - tile.first]
+        inner = pi.scratch("inner", len(others) * len(rows)).reshape(len(others), -1, 2)
+        _ready(rows, others, inner)
+        outer = pi.apply(inner, "outer").reshape(inner.shape)
+        _TAKE[lane](inner, outer, tile.first, result)
+    return result
+
+
+def send_singles(
     pi: Permutation,
     share: NumberShare,
-    rows: Words,
-    delta: Words,
+    hashes: NDArray[Any],
     batch: StripBatch,
     factors: NDArray[Any],
-    values: NDArray[Any],
-    result: NDArray[Any],
-) -> None:
-    """B's part: writes c into `values` (terms, pairs and padding) and adds to its shares, of each pair."""
-    other, shifts = mix((delta & CLEAR)[None])[0], np.array(share.form.shifts, np.uint64)
-    for first in range(0, len(rows), _CHUNK):
-        zero = mix(rows[first : first + _CHUNK] & CLEAR)
-        one = zero ^ other
-        zero ^= pi.apply(zero, "zero")
-        one ^= pi.apply(one, "one")
-        to = values, result
-        _CORRECT[share.lane](zero, one, first, factors, batch.b_start, shifts, share.exclusive, to)
+    own: Ints,
+    corrections: NDArray[Any],
+) -> NDArray[Any]:
+    """B's shares, one a pair, from its part of `hash_both`; fills what is sent."""
+    result = own.astype(f"u{share.lane // 8}")
+    if len(share.form.shifts):
+        values, factor = room(pi, share, batch), factors.astype(result.dtype, order="C", copy=False)
+        if factor.shape[1] != batch.pairs:
+            factor = np.take(factor, batch.b_start, axis=1)
+        parts = _lanes(share, hashes, batch.pairs)
+        _CORRECT[share.lane](parts[0], parts[1], factor, _shifts(share), share.exclusive, values, result)
+        pack_values(share, batch, values, corrections)
+    return reduce(share, result)
 
 
-def collect_singles(
+def receive_singles(
     pi: Permutation,
     share: NumberShare,
-    rows: Words,
+    hashes: NDArray[Any],
+    batch: StripBatch,
     bits: NDArray[np.uint8],
-    got: NDArray[Any],
-    result: NDArray[Any],
-) -> None:
-    """A's part: adds to its shares, from its bits (terms, pairs) and what came, c."""
-    chosen, shifts = np.ascontiguousarray(bits).reshape(-1), np.array(share.form.shifts, np.uint64)
-    for first in range(0, len(rows), _CHUNK):
-        known = mix(rows[first : first + _CHUNK] & CLEAR)
-        known ^= pi.apply(known, "one")
-        _COLLECT[share.lane](known, first, chosen, got, shifts, share.exclusive, result)
+    own: Ints,
+    corrections: NDArray[Any],
+) -> NDArray[Any]:
+    """A's shares, one a pair, from its part of `hash_known` and its bits (terms, pairs)."""
+    result = own.astype(f"u{share.lane // 8}")
+    if len(share.form.shifts):
+        got = unpack_values(pi, share, batch, corrections)
+        (known,) = _lanes(share, hashes, batch.pairs)
+        chosen = np.ascontiguousarray(bits)
+        _COLLECT[share.lane](known, chosen, got, _shifts(share), share.exclusive, result)
+    return reduce(share, result)
+
+
+def _lanes(share: NumberShare, hashes: NDArray[Any], pairs: int) -> NDArray[Any]:
+    """Hashes in the share's lane, shape (…, terms, pairs)."""
+    cut = hashes.astype(f"u{share.lane // 8}", copy=False)
+    return cut.reshape(len(hashes), -1, pairs)
+
+
+def _shifts(share: NumberShare) -> Words:
+    # A shift of 63 already moves everything out of a ring of at most 62 bits.
+    return np.minimum(np.array(share.form.shifts, np.uint64), np.uint64(63))
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1], uint64[:,:,::1])", joined=True)
+def _ready(rows: Words, others: Words, result: NDArray[np.uint64]) -> None:
+    """σ of each row, its lowest bits cut off, and of what differs from it."""
+    one, top, polynomial, clear = np.uint64(1), np.uint64(63), np.uint64(0x1B), CLEAR
+    first = result[0]
+    for row in range(rows.shape[0]):
+        low, high = rows[row, 0] & clear, rows[row, 1] & clear
+        first[row, 0] = (low << one) ^ (low >> top) * polynomial
+        first[row, 1] = (high << one) ^ (high >> top) * polynomial
+    for y in range(1, others.shape[0]):
+        low, high, target = others[y, 0], others[y, 1], result[y]
+        for row in range(rows.shape[0]):
+            target[row, 0] = first[row, 0] ^ low
+            target[row, 1] = first[row, 1] ^ high
+
+
+def _take(inner: Any, outer: Any, first: int, result: Any) -> None:
+    """The lower words of H, cut to their lane."""
+    for y in range(inner.shape[0]):
+        x, z, target = inner[y], outer[y], result[y, first : first + inner.shape[1]]
+        for row in range(target.shape[0]):
+            target[row] = x[row, 0] ^ z[row, 0]
 
 
 def _correct(
-    zero: Words,
-    one: Words,
-    first: int,
-    factors: Any,
-    b_start: Ints,
-    shifts: Words,
-    exclusive: bool,
-    to: Any,
+    zero: Any, one: Any, factors: Any, shifts: Words, exclusive: bool, values: Any, result: Any
 ) -> None:
     """Numbers are added in words and cut to their lane where they are written."""
-    values, result = to
     pairs = result.shape[0]
-    term, pair = first // pairs, first % pairs
-    for row in range(zero.shape[0]):
-        factor = np.uint64(factors[term, b_start[pair]])
+    for term in range(zero.shape[0]):
+        shift, x, y, factor, value = shifts[term], zero[term], one[term], factors[term], values[term, :pairs]
         if exclusive:
-            values[term, pair] = factor ^ zero[row, 0] ^ one[row, 0]
-            result[pair] ^= one[row, 0]
+            for pair in range(pairs):
+                value[pair] = factor[pair] ^ x[pair] ^ y[pair]
+                result[pair] ^= y[pair]
+        elif shift == 0:
+            for pair in range(pairs):
+                value[pair] = factor[pair] - x[pair] - y[pair]
+                result[pair] += y[pair]
         else:
-            values[term, pair] = factor - zero[row, 0] - one[row, 0]
-            result[pair] += one[row, 0] << shifts[term]
-        pair += 1
-        if pair == pairs:
-            term, pair = term + 1, 0
+            for pair in range(pairs):
+                value[pair] = factor[pair] - x[pair] - y[pair]
+                result[pair] += y[pair] << shift
 
 
 def _collect(
-    known: Words,
-    first: int,
-    chosen: NDArray[np.uint8],
-    got: Any,
-    shifts: Words,
-    exclusive: bool,
-    result: Any,
+    known: Any, chosen: NDArray[np.uint8], got: Any, shifts: Words, exclusive: bool, result: Any
 ) -> None:
     """a·(r + c) − (1 − a)·r = a·c + (2a − 1)·r; with XOR, a·c ⊕ r."""
     pairs = result.shape[0]
-    term, pair = first // pairs, first % pairs
-    for row in range(known.shape[0]):
-        bit, c = np.uint64(chosen[first + row]), np.uint64(got[term, pair])
+    for term in range(known.shape[0]):
+        shift, r, a, c = shifts[term], known[term], chosen[term], got[term, :pairs]
         if exclusive:
-            result[pair] ^= bit * c ^ known[row, 0]
+            for pair in range(pairs):
+                result[pair] ^= a[pair] * c[pair] ^ r[pair]
+        elif shift == 0:
+            for pair in range(pairs):
+                result[pair] += a[pair] * c[pair] + (a[pair] + a[pair] - 1) * r[pair]
         else:
-            result[pair] += (bit * c + (bit + bit - np.uint64(1)) * known[row, 0]) << shifts[term]
-        pair += 1
-        if pair == pairs:
-            term, pair = term + 1, 0
+            for pair in range(pairs):
+                bit = np.uint64(a[pair])
+                sum = bit * np.uint64(c[pair]) + (bit + bit - np.uint64(1)) * np.uint64(r[pair])
+                result[pair] += sum << shift
 
 
+# One kernel a lane: numbers of 8, 16, 32 or 64 bits are added as they lie, many at once.
+_TAKE: dict[int, Kernel[..., None]] = {
+    w: kernel(f"void(uint64[:,:,::1], uint64[:,:,::1], int64, uint{w}[:,::1])")(_take) for w in LANES
+}
 _CORRECT: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void(uint64[:,::1], uint64[:,::1], int64, uint{w}[:,::1], int64[::1], uint64[::1], boolean, "
-        f"Tuple((uint{w}[:,::1], uint{w}[::1])))"
+        f"void(uint{w}[:,::1], uint{w}[:,::1], uint{w}[:,::1], uint64[::1], boolean, uint{w}[:,::1], "
+        f"uint{w}[::1])"
     )(_correct)
     for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
-    w: kernel(f"void(uint64[:,::1], int64, uint8[::1], uint{w}[:,::1], uint64[::1], boolean, uint{w}[::1])")(
+    w: kernel(f"void(uint{w}[:,::1], uint8[:,::1], uint{w}[:,::1], uint64[::1], boolean, uint{w}[::1])")(
         _collect
     )
     for w in LANES

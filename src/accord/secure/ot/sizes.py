@@ -19,6 +19,8 @@ WINDOW = 8
 
 _PAIRS = 1 << 15
 _BYTES = 1 << 24
+_SINGLES = 521_000
+"""OTs of the distances in a batch of pairs that stand alone: a window of them is two rounds of silent OTs."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,19 @@ def _held(lookup: Lookup) -> int:
     return 8 * -(-lookup.bits // 2) + table_bytes(1, lookup.bits, lookup.lane) // 8 * 8
 
 
-def batch_limit(program: Program) -> Limit:
-    """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
+def batch_limit(program: Program, alone: bool = False) -> Limit:
+    """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are.
+
+    Of pairs that stand `alone` (`Blocks.alone`) little is held but numbers in their lanes (`single.py`).
+    """
     bits = sum(int(share.widths.sum()) for share in program.shares)
     # Levels come one after the other, and what is asked and answered in one is gone in the next.
     widest = max(sum(_held(program.lookups[i]) for i in level) for level in program.levels)
     # Most rows share their corrections with three others.
     pair = 128 + bits // 32 + widest
+    if alone:
+        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms))
+        # Corrections are packed by the lane: whole groups of them have no padding.
+        return Limit(max(1, most // 64 * 64 or most))
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
     return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)

@@ -70,7 +70,7 @@ def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
     size = padded_count(count) + BITS
     message = (yield from receive(8 * head + checked_bytes(count, end.rate))).view("<u8")
     sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
-    rows = np.ascontiguousarray(collect(end.extend(sent, size), 2)[0])
+    (rows,) = collect(end.extend(sent, size, both=False), 1)
     found = np.zeros((BITS, 2), np.uint64)
     _hash_columns(rows, _challenge(sent), found)
     bits = np.unpackbits(end.delta.view(np.uint8), bitorder="little").astype(np.uint64)
@@ -98,14 +98,31 @@ def _hash_blocks(blocks: Words, rho: Words, result: Words) -> None:
 
 @kernel("void(uint64[:,::1], uint64[::1], uint64[:,::1])")
 def _hash_columns(rows: Words, rho: Words, result: Words) -> None:
-    """R of each of the 128 columns of some rows, all at once."""
-    before, block = np.zeros((128, 2), np.uint64), np.empty((128, 2), np.uint64)
-    result[:] = np.uint64(0)
+    """R of each of the 128 columns of some rows, all at once.
+
+    Line j of the sum has bit j of the hashes of all columns, as row j of a block has bit j of all columns. So
+    all are multiplied by Xʲ where the lines move j places, and ρ, which is public, says which of these count.
+    """
+    one, powers, count = np.uint64(1), np.empty(128, np.int64), 0
+    for power in range(128):
+        if (rho[power >> 6] >> np.uint64(power & 63)) & one:
+            powers[count] = power
+            count += 1
+    total, product = np.zeros(256, np.uint64), np.empty(512, np.uint64)
     for first in range(0, rows.shape[0], 128):
-        # 128 rows of 128 bits: columns and rows are turned into each other in the same way.
-        transpose(rows[first : first + 128], block)
-        before[:] = result
-        product_rows(before, rho, result)
-        for column in range(128):
-            result[column, 0] ^= block[column, 0]
-            result[column, 1] ^= block[column, 1]
+        product[:] = np.uint64(0)
+        for number in range(count):
+            moved = product[2 * powers[number] : 2 * powers[number] + 256]
+            for word in range(256):
+                moved[word] ^= total[word]
+        for word in range(509, 255, -1):
+            # X¹²⁸ = X⁷ + X² + X + 1
+            beyond, low = product[word], word - 256
+            product[low] ^= beyond
+            product[low + 2] ^= beyond
+            product[low + 4] ^= beyond
+            product[low + 14] ^= beyond
+        for row in range(128):
+            total[2 * row] = product[2 * row] ^ rows[first + row, 0]
+            total[2 * row + 1] = product[2 * row + 1] ^ rows[first + row, 1]
+    transpose(total.reshape(128, 2), result)

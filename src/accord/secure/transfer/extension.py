@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.kernel import kernel
-from accord.secure.transfer.permutation import LEAF, Permutation, counter_blocks
+from accord.secure.transfer.permutation import LEAF, Permutation, counter_blocks, mix
 from accord.secure.transfer.transpose import transpose
 
 Words = NDArray[np.uint64]
@@ -66,7 +66,8 @@ class Tile:
 
     first: int
     rows: Words
-    """Shape (n, 2), or (2n, 2) at the sender: q, then q ⊕ Δ. Valid until the next tile."""
+    """Shape (n, 2), or (2n, 2) at a sender that is asked for both: q, then q ⊕ Δ. Valid until the next
+    tile."""
 
 
 class _End:
@@ -160,11 +161,15 @@ class Sender(_End):
     def __init__(self, leaves: Words, delta: Words, k: int, permutation: Permutation) -> None:
         super().__init__(leaves, k, permutation)
         self.delta = delta
+        self.multiples = multiples(delta)
+        self.mixed = mix(self.multiples)
+        """σ of them."""
 
-    def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ."""
-        for tile in self._rows(corrections, count, 2):
-            _offset(tile.rows, self.delta)
+    def extend(self, corrections: Words, count: int, both: bool = True) -> Iterator[Tile]:
+        """Rows q_j = t_j ⊕ choice_j·Δ and, if both are asked for, q_j ⊕ Δ."""
+        for tile in self._rows(corrections, count, 1 + both):
+            if both:
+                _offset(tile.rows, self.delta)
             yield tile
 
     def extend_double(self, corrections: Words, count: int, second: int) -> Iterator[Tile]:

@@ -44,8 +44,8 @@ Nodes = NDArray[np.uint64]
 """Shape (trees, nodes, 2)."""
 Points = NDArray[np.int64]
 
-_CHUNK = 1 << 17
-"""Leaves that are grown at once: enough that the short levels cost little, few enough for the cache."""
+_CHUNK = 1 << 18
+"""Leaves that are grown at once: enough that the short levels cost little, at a few megabytes."""
 
 _WHOLE = np.uint64(0xFFFFFFFFFFFFFFFF)
 CLEAR = np.uint64(0xFFFFFFFFFFFFFFFE)

@@ -123,9 +123,13 @@ class Code:
             counter_blocks(seed, np.uint64(3 * first // 2), np.uint64(CODE), source)
             _cut(pi.apply(source, "code").reshape(-1), bits, part)
 
-    def add(self, secret: Words, rows: Words) -> None:
-        """rows ⊕= A·secret, row by row. Requires: as many rows, and as much of a secret, as A has."""
-        _add(self._places, secret.reshape(-1), rows.reshape(-1))
+    def add(self, secret: Words, rows: Words, onto: bool = True) -> None:
+        """rows ⊕= A·secret, row by row, or = where what is there does not count.
+
+        Requires: as many rows, and as much of a secret, as A has.
+        """
+        kept = np.uint64(0xFFFFFFFFFFFFFFFF if onto else 0)
+        _add(self._places, secret.reshape(-1), kept, rows.reshape(-1))
 
 
 @kernel("void(uint64[::1], uint64, uint32[::1])")
@@ -148,9 +152,9 @@ def _cut(words: Words, bits: np.uint64, places: NDArray[np.uint32]) -> None:
         target[9] = ((a >> top) ^ ((b >> (top + np.uint64(1))) << np.uint64(10))) & mask
 
 
-@kernel("void(uint32[::1], uint64[::1], uint64[::1])", joined=True)
-def _add(places: NDArray[np.uint32], secret: Words, rows: Words) -> None:
-    """Add ten rows of the secret to each row.
+@kernel("void(uint32[::1], uint64[::1], uint64, uint64[::1])", joined=True)
+def _add(places: NDArray[np.uint32], secret: Words, kept: np.uint64, rows: Words) -> None:
+    """Add ten rows of the secret to what is kept of each row: all of it or nothing.
 
     What takes the time is waiting for memory, so the reads of several rows must be on their way at once: all
     is flat and the two words of a row are read as one, since only so many reads can wait. Their places lie
@@ -158,7 +162,7 @@ def _add(places: NDArray[np.uint32], secret: Words, rows: Words) -> None:
     """
     one = np.uint64(1)
     for row in range(rows.shape[0] // 2):
-        x, y = rows[2 * row], rows[2 * row + 1]
+        x, y = rows[2 * row] & kept, rows[2 * row + 1] & kept
         for number in range(10):
             at = np.uint64(places[10 * row + number])
             x ^= secret[at]

@@ -49,11 +49,11 @@ from accord.secure.party import Party, receive, send
 from accord.secure.transfer.checked import checked_bytes, choose, offer
 from accord.secure.transfer.extension import (
     DOUBLES,
+    TILE,
     Receiver,
     Sender,
     Tile,
     add_turned,
-    multiples,
     padded_count,
 )
 from accord.secure.transfer.half_tree import grow, path, rebuild
@@ -98,6 +98,8 @@ class _Silent:
         self._base: Words | None = None
         self._code: Code | None = None
         self._reserve: deque[Words] = deque()
+        self._spent: list[Words] = []
+        """Memory of rounds that are used up, for the next ones."""
         self.rounds = 0
         """So many were begun."""
         self.available = 0
@@ -137,26 +139,33 @@ class _Silent:
         raise NotImplementedError
 
     def _leaves(self) -> tuple[Words, NDArray[np.uint64]]:
-        """Memory of zeros for a round's rows, and the same as leaves."""
-        rows = np.zeros((self.parameters.noisy, 2), dtype=np.uint64)
-        return rows, rows.reshape(self.parameters.trees, -1, 2)
+        """Memory for a round's rows, and the same as leaves."""
+        of = self.parameters
+        rows = self._spent.pop() if self._spent else np.empty((of.noisy, 2), dtype=np.uint64)
+        return rows, rows.reshape(of.trees, -1, 2)
 
     def _store(self, rows: Words) -> None:
         self._base = rows[self.parameters.outputs :].copy()
         self._reserve.append(rows[: self.parameters.outputs])
         self.available += self.parameters.outputs
 
-    def _pieces(self, count: int) -> Iterator[tuple[int, Words]]:
-        """So many rows of the reserve as they lie there, a tile at a time, and the number of the first."""
+    def _pieces(self, count: int, most: int) -> Iterator[tuple[int, Words]]:
+        """So many rows of the reserve as they lie there, at most so many at a time, and the number of the
+        first.
+
+        They are valid until the next: then their memory may serve another round.
+        """
         self.available -= padded_count(count)
         first = 0
         while first < padded_count(count):
             head = self._reserve.popleft()
-            length = min(len(head), padded_count(count) - first, DOUBLES)
+            length = min(len(head), padded_count(count) - first, most)
             if length < len(head):
                 self._reserve.appendleft(head[length:])
             yield first, head[:length]
             first += length
+            if length == len(head) and head.base is not None:
+                self._spent.append(head.base)
 
     @property
     def code(self) -> Code:
@@ -171,7 +180,7 @@ class _Silent:
         Requires: so many are available.
         """
         self._check(count)
-        return np.concatenate([rows for _, rows in self._pieces(count)])[:count]
+        return np.concatenate([rows for _, rows in self._pieces(count, count)])[:count]
 
     def make_ordinary(self, count: int) -> Party[Words]:
         """So many random OTs from SoftSpoken, as `take` has them."""
@@ -199,7 +208,7 @@ class SilentReceiver(_Silent):
         code, secret, trees = yield from self._start()
         rows, leaves = self._leaves()
         # The code first: the sender grows its trees meanwhile, and neither waits for the other.
-        code.add(secret, rows)
+        code.add(secret, rows, onto=False)
         message = (yield from receive(_sum_bytes(self.parameters))).view("<u8")
         for plane, sums in enumerate(message.reshape(*trees.shape[:2], -1, 2)):
             rebuild(self.pi, trees[plane], path(trees[plane]), sums, leaves, turned=plane > 0)
@@ -225,7 +234,7 @@ class SilentReceiver(_Silent):
         return self._extend(choices, corrections, count)
 
     def _extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
-        for first, rows in self._pieces(count):
+        for first, rows in self._pieces(count, TILE):
             words = slice(first // 64, (first + len(rows)) // 64)
             _ask(rows, choices[words], corrections[words])
             yield Tile(first, rows)
@@ -234,7 +243,7 @@ class SilentReceiver(_Silent):
         """Rows of double OTs; fills `corrections`. `choices` is (2, words), and `second` is `count`."""
         self._check(count)
         sent = corrections.reshape(2, -1)
-        for first, rows in self._pieces(count):
+        for first, rows in self._pieces(count, DOUBLES):
             words = slice(first // 64, (first + len(rows)) // 64)
             _ask_double(rows, choices[:, words], sent[:, words])
             yield Tile(first, rows)
@@ -246,6 +255,7 @@ class SilentSender(_Silent):
     def __init__(self, end: Sender, parameters: Parameters = REAL) -> None:
         super().__init__(end, parameters)
         self._sender, self.delta = end, end.delta
+        self.mixed = end.mixed
         if not int(end.delta[0]) & 1 or int(end.delta[1]) & 1:
             raise ValueError("silent OTs need a Δ whose lowest bit is 1 and whose bit 64 is 0")
 
@@ -260,7 +270,7 @@ class SilentSender(_Silent):
 
     def _single(self, points: Words) -> Party[None]:
         told = np.unpackbits((yield from receive(point_bytes(self.parameters))), bitorder="little")
-        points ^= multiples(self.delta)[2] * told[:, None].astype(np.uint64)
+        points ^= self._sender.multiples[2] * told[:, None].astype(np.uint64)
         points[:, 1] &= ~np.uint64(1)
 
     def _ordinary(self, count: int, head: int) -> Party[tuple[Words, Words]]:
@@ -268,24 +278,28 @@ class SilentSender(_Silent):
         _mark(rows, np.zeros(padded_count(count) // 64, dtype=np.uint64))
         return rows, words
 
-    def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ. Requires: so many OTs are available."""
-        self._check(count)
-        return self._extend(corrections, count)
+    def extend(self, corrections: Words, count: int, both: bool = True) -> Iterator[Tile]:
+        """Rows q_j = t_j ⊕ choice_j·Δ and, if both are asked for, q_j ⊕ Δ.
 
-    def _extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        for first, rows in self._pieces(count):
-            keys = self.pi.scratch("rows", 2 * len(rows))
+        Requires: so many OTs are available.
+        """
+        self._check(count)
+        return self._extend(corrections, count, both)
+
+    def _extend(self, corrections: Words, count: int, both: bool) -> Iterator[Tile]:
+        for first, rows in self._pieces(count, TILE):
+            keys = self.pi.scratch("rows", (1 + both) * len(rows))
             words = slice(first // 64, (first + len(rows)) // 64)
             _answer(rows, corrections[words], self.delta, keys[: len(rows)])
-            np.bitwise_xor(keys[: len(rows)], self.delta, out=keys[len(rows) :])
+            if both:
+                np.bitwise_xor(keys[: len(rows)], self.delta, out=keys[len(rows) :])
             yield Tile(first, keys)
 
     def extend_double(self, corrections: Words, count: int, second: int) -> Iterator[Tile]:
         """Rows of double OTs, without their multiples of Δ; `second` is `count`."""
         self._check(count)
-        got, every = corrections.reshape(2, -1), multiples(self.delta)
-        for first, rows in self._pieces(count):
+        got, every = corrections.reshape(2, -1), self._sender.multiples
+        for first, rows in self._pieces(count, DOUBLES):
             keys = self.pi.scratch("rows", len(rows))
             words = slice(first // 64, (first + len(rows)) // 64)
             _answer_double(rows, got[:, words], every, keys)
