@@ -55,7 +55,7 @@ def test_an_answer_is_read_again(places: list[int], number: int) -> None:
     made = Answer(np.array(places, np.int64), number, 2, 3, 4)
     body = bytearray(b"".join(messages.encode_answer(made)))
     found = messages.decode_answer(body)
-    assert found.places.tolist() == places
+    assert found.found.tolist() == places
     assert (found.sent, found.received, found.nanoseconds, found.peak_bytes) == (number, 2, 3, 4)
     for wrong in (body[:-1], body + b"\0", body[:8]):
         with pytest.raises(ValueError):

@@ -20,6 +20,7 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields, quote
 from accord.drafting.how import (
+    expect_found,
     settle_draft,
     times_as_many,
     write_all_pairs,
@@ -116,11 +117,15 @@ def make_draft(answers: Answers, salt: str) -> Draft:
         text = _text(answers, rule, write_all_pairs(), (), salt)
         return Draft(text, _parse(text), rule)
     longer = passes.with_more
-    draft = _parse(_text(answers, rule, write_passes(passes.text), longer.keys, _NO_SALT))
+    # With all fields that may be keys: routing has passes of its own.
+    keys = list(dict.fromkeys([*longer.keys, *tried]))
+    draft = _parse(_text(answers, rule, write_passes(passes.text), keys, _NO_SALT))
     settled, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
     if answers.monthly and settled.protocol.in_series:
         text += "\n" + _SERIES.format(*answers.records)
+    if not settled.protocol.lists_bins:
+        return Draft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
     more = None
     if settled.passes and passes.more is not None:
         with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, _NO_SALT))

@@ -35,6 +35,8 @@ _TOLD = {
     "prune": "stop at this percentile of the bins' noisy sizes; 0 compares everything",
     "greedy": "true saves comparisons, and shows all the rule's fields of records that match",
     "noise": "whichever needs fewer dummies",
+    "cap": "records of a side that meet in one key, where a pass does not say it",
+    "over": "what becomes of more: left out of that pass, or the run is refused",
 }
 """What is said of an option."""
 _LEFT_OUT = ("closure", "slab")
@@ -43,6 +45,11 @@ _PASSES = """\
 # Only records that meet in a bin are compared. The bins are public: listed values, hashes of what records
 # hold, or cells of a map, as many as cost the least for the expected sizes.
 """
+_KEYS = """\
+# Only records that share the key of a pass are compared, and nobody learns which do. Few records share one:
+# of each side up to `cap` meet in a key, and of more some are left out of that pass, at random.
+"""
+_ROUTED = "Records that share a key are brought together in shares."
 _EXPECTED = """\
 # How many records each side expects to have: for prices that both see.
 [expected]
@@ -65,6 +72,13 @@ def settle_draft(
     if max_time is None or not missed:
         return settled, False
     return settle(agreement, replace(asked, wish=Wanted()))[0], True
+
+
+def expect_found(settled: Agreement) -> float:
+    """Of the pairs that the rule accepts, which share is expected to meet, among records of nobody."""
+    assert settled.expected is not None
+    asked = PlanQuestion((settled.expected.A, settled.expected.B), agreed_network(settled))
+    return price_agreed(settled, asked).agreed.recall or 0.0
 
 
 def times_as_many(settled: Agreement, more: PassSpec) -> float:
@@ -98,6 +112,8 @@ def write_how(agreement: Agreement) -> str:
     protocol = _write_protocol(options)
     if not agreement.passes:
         return _NOTHING.format(why=_SOON) + protocol
+    if not agreement.protocol.lists_bins:
+        return f"{_KEYS}{_write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED)}{protocol}"
     return f"{_PASSES}{_write_blocking(agreement)}\n{_NOISY}{protocol}"
 
 
@@ -133,7 +149,8 @@ def _write_blocking(agreement: Agreement) -> str:
         parts = ",\n    ".join(f"{{ {_lines(part).strip().replace(chr(10), ', ')} }}" for part in one.parts)
         inside = parts if len(one.parts) == 1 else f"\n    {parts},\n"
         name = "" if one.name is None else f'name = "{one.name}"\n'
-        written.append(f"[[blocking.pass]]\n{name}parts = [{inside}]\n")
+        cap = "" if one.cap is None else f"{tomli_w.dumps({'cap': one.model_dump()['cap']})}"
+        written.append(f"[[blocking.pass]]\n{name}{cap}parts = [{inside}]\n")
     return "\n".join(written)
 
 

@@ -4,7 +4,8 @@ An option must meet every wish: a share of the matches, time, bytes, ε. What no
 is agreed: no larger ε, and no fewer matches, but for one in a hundred of them where nothing is told and the
 agreed blocking loses some anyway; and at most a day. Of those that do,
 
-    1. the quickest with ε = 0, if it takes at most ten minutes, or as long as was said;
+    1. the quickest with ε = 0, if it takes at most ten minutes, or as long as was said; and of these rather
+       one that is sure to find all matches;
     2. else the quickest.
 
 Where none does, the nearest is shown, which keeps the ε and fails by the least, with what would help: that is
@@ -134,6 +135,8 @@ def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]
     missed = {id(option): misses(option, wish) for option in options}
     good = [option for option in options if not missed[id(option)]]
     soon = [one for one in good if one.largest_epsilon == 0 and (wish.max_time or one.usual <= SOON)]
+    # What is sure to find all matches, and soon, is not given up for what is sooner.
+    soon = [one for one in soon if one.recall == 1.0 and not one.estimated] or soon
     if good:
         return min(soon or good, key=lambda one: (*cost(one), not one.agreed, -(one.recall or 0.0))), []
     nearest = min(options, key=lambda one: (_distance(missed[id(one)]), cost(one)))

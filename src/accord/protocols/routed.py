@@ -33,6 +33,7 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -322,8 +323,14 @@ class _Side:
         else:
             payloads, tops = self._payload()
             held = yield from route_listed(function, lane, own, payloads, tops, entropy, _silently)
+        begun: deque[slice] = deque()
         for part in batches(lane.bins, self._at_once):
-            found.append((yield from self._compare(comparer, record, held, part)))
+            if len(begun) == comparer.under_way:
+                found.append((yield from self._end(comparer, begun.popleft())))
+            self._begin(comparer, record, held, part)
+            begun.append(part)
+        while begun:
+            found.append((yield from self._end(comparer, begun.popleft())))
         if not self.asks:
             return (b"",)
         some = np.concatenate(found)
@@ -332,16 +339,19 @@ class _Side:
         rows = np.column_stack([record[some[:, 0]], some[:, 1:]])
         return (rows[np.lexsort(rows.T[::-1])].astype("<i8").tobytes(),)
 
-    def _compare(self, comparer: Comparer, record: Ints, held: Words, part: slice) -> Party[Ints]:
-        """Some bins of a pass."""
+    def _begin(self, comparer: Comparer, record: Ints, held: Words, part: slice) -> None:
+        """Have some bins of a pass compared."""
         count = part.stop - part.start
         self.own.expect(SINGLE * count, 0)
         ones, table = np.ones(count, np.int64), {"held": split_halves(held[part])}
         if self.asks:
             table |= self._inputs(record[part])
         comparer.ask(Blocks.of_sizes(ones, ones), Table(table, np.ones(count, np.bool_)))
+
+    def _end(self, comparer: Comparer, part: slice) -> Party[Ints]:
+        """What came of some bins of a pass."""
         found = yield from comparer.answer()
-        self.done += count
+        self.done += part.stop - part.start
         self.own.watch(Status(self.done, self.total, sum(len(m.record) for m in self.matches) + len(found)))
         return moved(found, part.start)
 

@@ -11,7 +11,8 @@
     SOCKET       to it, where this side listens: a connection that has named it (routing.py), as a descriptor
     READY        from it: its engine has been set up with the partner's worker; an answer without places
     JOB          to it: block sizes, the encoded inputs of its share of the slots, and which of them are real
-    ANSWER       from it: the places of the matches, and what it has sent, received and held so far
+    ANSWER       from it: the places of the matches, or with their tokens; and what it has sent, received and
+                 held so far
     FAILURE      from it: why it ends
 
 and between a coordinator and its foreman (foreman.py), who starts workers on a cluster:
@@ -167,7 +168,8 @@ class Job:
 class Answer:
     """The matches of a share, and what its worker came to."""
 
-    places: Ints
+    found: Ints
+    """Their places, or of rows held in shares what an engine's `open` gives, one after the other."""
     sent: int
     received: int
     nanoseconds: int
@@ -297,16 +299,16 @@ def decode_job(body: bytearray, inputs: tuple[Input, ...]) -> Job:
 def encode_answer(answer: Answer) -> tuple[bytes, bytes]:
     """An answer in parts."""
     numbers = answer.sent, answer.received, answer.nanoseconds, answer.peak_bytes
-    return _ANSWER.pack(*numbers, *answer.links), answer.places.astype("<u8").tobytes()
+    return _ANSWER.pack(*numbers, *answer.links), answer.found.astype("<u8").tobytes()
 
 
 def decode_answer(body: bytearray) -> Answer:
     """The answer in these bytes; raises ValueError unless `encode_answer` could have written them."""
     if len(body) < _ANSWER.size or (len(body) - _ANSWER.size) % 8:
         raise ValueError("not an answer")
-    places = np.frombuffer(body, "<u8", offset=_ANSWER.size).astype(np.int64)
+    found = np.frombuffer(body, "<u8", offset=_ANSWER.size).astype(np.int64)
     sent, received, nanoseconds, peak, *links = _ANSWER.unpack_from(body)
-    return Answer(places, sent, received, nanoseconds, peak, (links[0], links[1]))
+    return Answer(found, sent, received, nanoseconds, peak, (links[0], links[1]))
 
 
 def encode_failure(failure: Failure) -> bytes:

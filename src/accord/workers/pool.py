@@ -253,7 +253,6 @@ class _WorkerProcesses:
         shared, share = self._busy[worker].popleft()
         answer = messages.decode_answer(message.body)
         pairs = share.blocks.pairs
-        if len(answer.places) and not 0 <= answer.places.min() <= answer.places.max() < pairs:
+        if not shared.answer(share, answer.found):
             raise WorkerError(number=worker + 1, problem="it named a pair that it was not given")
-        shared.answer(share, answer.places)
         self.pool.tallies[worker].add(pairs, answer)

@@ -13,6 +13,7 @@ what they once received (replay/stand_ins.py).
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,10 +58,15 @@ class SharedRound:
     def is_answered(self) -> bool:
         return len(self.found) == len(self.shares)
 
-    def answer(self, share: Share, found: Ints) -> None:
-        """The matches within a share, as a list of numbers."""
-        some = found.reshape(-1, *no_matches(self.circuit).shape[1:])
+    def answer(self, share: Share, found: Ints) -> bool:
+        """Take the matches within a share, as a list of numbers; whether all are pairs of the share."""
+        wide = no_matches(self.circuit).shape[1:]
+        if found.size % math.prod(wide):
+            return False
+        some = found.reshape(-1, *wide)
+        places = some if not wide else some[:, 0]
         self.found[share.worker] = moved(some, share.first)
+        return not len(places) or bool(0 <= places.min() <= places.max() < share.blocks.pairs)
 
     @property
     def places(self) -> Ints:
