@@ -161,8 +161,8 @@ class IdealEngine:
     def __init__(self) -> None:
         self._tables: list[Table] = []
         self._answers: list[NDArray[np.bool_]] = []
-        self._held: list[Table] = []
-        """Of A, all rows of which there are payloads."""
+        self._held: dict[Opened, Table] = {}
+        """Of A, by circuit, all rows of which there are payloads."""
 
     @property
     def name(self) -> str:
@@ -176,8 +176,12 @@ class IdealEngine:
 
     def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """The number of each row: the rows themselves are kept here."""
-        before = sum(len(some.real) for some in self._held)
-        self._held.append(table)
+        rows, before = table, 0
+        if circuit in self._held:
+            known = self._held[circuit]
+            joined = {name: np.concatenate([known.inputs[name], table.inputs[name]]) for name in known.inputs}
+            rows, before = Table(joined, np.concatenate([known.real, table.real])), len(known.real)
+        self._held[circuit] = rows
         payloads = np.zeros((len(table.real), circuit.words), np.uint64)
         payloads[:, 0] = np.arange(before, before + len(payloads))
         return payloads, np.full(circuit.words, np.iinfo(np.uint64).max, np.uint64)
@@ -193,12 +197,7 @@ class IdealEngine:
         share, own = share[blocks.a_rows], own[blocks.b_rows]
         found, tokens = read_tokens(share[:, -TOKEN:], own)
         row = (share[found, 0] ^ own[found, 0]).astype(np.int64)
-        if len(self._held) > 1:
-            joined = {
-                name: np.concatenate([t.inputs[name] for t in self._held]) for name in self._held[0].inputs
-            }
-            self._held = [Table(joined, np.concatenate([t.real for t in self._held]))]
-        holds = evaluate(circuit.of, self._held[0].inputs, table.inputs, row, blocks.b_rows[found])
+        holds = evaluate(circuit.of, self._held[circuit].inputs, table.inputs, row, blocks.b_rows[found])
         return np.column_stack([found, tokens])[holds]
 
     def set_up(self, side: Side, entropy: Entropy) -> Party[Side]:
