@@ -104,7 +104,7 @@ class History:
         with _scratch() as folder:
             ledger = self._open(folder)
             for number, step in enumerate(self.steps):
-                self._link(ledger, number, step, 0, Seeded("promise"), Seeded("promise"), View())
+                self._link(ledger, number, step, 0, Seeded("promise"), Seeded("partner"), View())
             return account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
 
     def _open(self, folder: Path) -> Ledger:

@@ -250,6 +250,9 @@ class _Planner:
     def _spreads(self, task: Task, placed: bool) -> list[Spread]:
         """As expected, then the least and the most that records may meet; of a table it is known where each
         record lies if it was to be `placed`."""
+        if not task.protocol.lists_bins:
+            nothing = np.zeros(0, np.int64)
+            return [Spread(nothing, nothing)]
         if self._own is None:
             return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
         names = tuple(task.blocking_fields)
