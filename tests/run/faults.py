@@ -57,8 +57,8 @@ INTERSECTIONS = {"psi": "same(x) and same(y)", "psi-expand": "euclidean(x, y) <=
 
 
 def agreement(kind: str = "greedy") -> Agreement:
-    """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy. With
-    routed two passes, by x and by y."""
+    """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy.
+    With routed two passes, by x and by y."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
     options = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}

@@ -137,8 +137,8 @@ class Routed(Protocol):
             found, counts = np.unique(key, return_counts=True)
             if np.isin(key[np.isin(record, rows)], found[counts > caps[side]]).any():
                 return (
-                    f"In pass '{one.name}' more than {caps[side]:,} records, the cap, share the key of one of "
-                    "these. Then a record that matches nothing can take the place of one that matches."
+                    f"In pass '{one.name}' more records than the cap, {caps[side]:,}, share the key of "
+                    "one of these. Then a record that matches nothing can take the place of one that matches."
                 )
         return ""
 
