@@ -7,7 +7,7 @@ key, both have a place there, and the rule holds.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Any
@@ -24,7 +24,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, PeerError, UsageError
-from accord.protocols import naming, routed
+from accord.protocols import naming, routed, routing
 from accord.protocols.base import prepare
 from accord.protocols.parts.comparers import InTurn
 from accord.protocols.parts.journal import Answer
@@ -45,7 +45,7 @@ from tests.rules import worlds as world
 from tests.secure.engines import noted
 
 Point = tuple[int | None, int | None]
-Points = list[Point]
+Points = Sequence[Point]
 Pairs = list[tuple[int, int]]
 
 PARTS: dict[str, dict[str, Any]] = {
@@ -519,10 +519,10 @@ def test_match_bits_by_bin_would_tell_the_lister_of_the_others(monkeypatch: pyte
     """Where a query stands depends on those that it made way for."""
     by_bin(monkeypatch)
     agreed = agreement("x", cap=6, asks="A")
-    many: Points = [(i % 16, i) for i in range(16)] * 5
+    many = [(i % 16, i) for i in range(16)] * 5
     seen = set()
     for other in OTHERS:
-        a: Points = [*many, (3, 9)]
+        a: list[Point] = [*many, (3, 9)]
         a[5] = other
         seen.add(opened(both_views(agreed, a, [(3, 9)], IdealEngine())[Side.B]))
     assert len(seen) > 1
@@ -604,7 +604,7 @@ def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch
 
 
 def test_a_token_where_nothing_was_asked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = routed.route_asked
+    real: Any = routing.route_asked
 
     def forgetful(*arguments: Any) -> Party[Any]:
         record, held = yield from real(*arguments)
@@ -706,7 +706,7 @@ def attempt(mine: dict[Side, OwnSide], journals: dict[Side, Kept], coins: Entrop
             (OtEngine, "open"),
         ):
             patch.setattr(place, name, heard(getattr(place, name)))
-        left, right = run_pair(*(run(CUT.task, own[side], engine) for side in Side))
+        left, right = run_pair(run(CUT.task, own[Side.A], engine), run(CUT.task, own[Side.B], engine))
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
     # What is shorter may be there twice by chance, or says nothing.
     sent = [bytes(e.buffer) for e in said if isinstance(e, Send) and len(e.buffer) >= 16]

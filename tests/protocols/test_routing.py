@@ -309,7 +309,8 @@ def test_without_dummies_for_what_has_no_key_sizes_would_tell() -> None:
     """Broken: a lane of those that have a key."""
     sizes = []
     for keys in TABLES:
-        few = lane_of(*(len(placing(keys[side], 2, Seeded(1)).record) for side in Side))
+        a, b = (len(placing(keys[side], 2, Seeded(1)).record) for side in Side)
+        few = lane_of(a, b)
         sizes.append(Met(few, keys).wire.sizes)
     assert sizes[0] != sizes[1]
     assert sizes[1] != sizes[2]

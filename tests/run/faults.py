@@ -61,7 +61,7 @@ def agreement(kind: str = "greedy") -> Agreement:
     With routed two passes, by x and by y."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
-    options = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
+    options: dict[str, Any] = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
     laplace, routed = (options["name"] == name for name in ("laplace", "routed"))
     if kind not in INTERSECTIONS and not routed:
         options["slab"] = 2
