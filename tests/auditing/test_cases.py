@@ -15,6 +15,7 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.intersection import Intersecting
 from accord.protocols.registry import PROTOCOLS
+from accord.protocols.routed import Routed
 from accord.side import Side
 
 
@@ -35,7 +36,10 @@ def records(points: list[tuple[int, int]]) -> Records:
 
 
 def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
-    for name in ("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"):
+    for name in (
+        *("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"),
+        "routed",
+    ):
         found = built_in(options(name, "1", "1e-3"))
         names = ["alone", "matched", "crowd", *(["beside", "passes"] if name != "local-dp" else [])]
         assert [(each.name, each.side) for each in found] == [(n, side) for n in names for side in Side]
@@ -102,3 +106,33 @@ def test_a_change_of_what_is_disclosed_counts_too() -> None:
     shown = good.neighbour.disclosed.set_column(0, "x", pa.array(["9"] * len(good.neighbour)))
     with pytest.raises(UsageError, match="differ in 6"):
         require_neighbours(replace(good, neighbour=replace(good.neighbour, disclosed=shown)))
+
+
+def test_over_a_cap_nothing_is_promised_so_nothing_is_judged() -> None:
+    """Of few places cases with many records of a key are left out, and such tables of one's own refused."""
+    few = built_in(options("routed", "", "") | {"cap": 2})
+    assert {each.name for each in few} == {"alone", "beside", "passes"}
+    crowded = next(c for c in built_in(options("routed", "", "")) if c.name == "crowd")
+    tight = crowded.agreement.model_dump(mode="json") | {"protocol": {"name": "routed", "cap": 5}}
+    with pytest.raises(UsageError, match=r"more records than the cap, 5, share the key"):
+        require_neighbours(replace(crowded, agreement=type(crowded.agreement).model_validate(tight)))
+
+
+def test_keys_that_others_overfill_are_no_matter() -> None:
+    """The theorem speaks of the keys of the record at stake."""
+    alone = next(c for c in built_in(options("routed", "", "")) if c.name == "alone")
+    more = [(2, 30 + i) for i in range(9)]
+    require_neighbours(replace(alone, table=records([(0, 9), *more]), neighbour=records([(1, 9), *more])))
+
+
+def test_routing_is_audited_from_both_ends() -> None:
+    """On each side the record at stake is once with those who ask, once with those who list."""
+
+    def asks(case: Case) -> bool:
+        protocol, sizes = case.agreement.protocol, (len(case.table), len(case.partner))
+        assert isinstance(protocol, Routed)
+        both = sizes if case.side is Side.A else sizes[::-1]
+        return protocol.lanes(case.agreement.task, both)[0].asker is case.side
+
+    found = {(each.side, asks(each)) for each in built_in(options("routed", "", ""))}
+    assert found == {(side, asking) for side in Side for asking in (True, False)}

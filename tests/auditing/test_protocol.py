@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -28,18 +29,24 @@ from accord.auditing.programs import (
     unshuffled,
 )
 from accord.auditing.protocol import Finding, Verdict, audit, judge
+from accord.auditing.questions import OneRun
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
 from accord.fields.columns import Integers, Records, rows_of
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
 from accord.privacy.noise_suppress import delta
-from accord.protocols import intersection
+from accord.protocols import intersection, routed
+from accord.protocols.base import Task
+from accord.protocols.parts.lanes import Lane
+from accord.protocols.routed import Routed
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import Party
+from accord.secure.party import Party, Send, receive
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
+from accord.simulation.pair import make_mine, release_of
+from tests.protocols import worlds
 
 ALPHA = 1e-6
 Floats = NDArray[np.float64]
@@ -190,14 +197,79 @@ def test_one_who_asks_with_masks_that_are_known_is_convicted(
     assert audit(cases(options(name, "", ""), *names, side=side), trials=60).leaky
 
 
-def test_set_intersection_in_the_clear_is_convicted() -> None:
-    def clear(agreement: Agreement) -> Program:
-        program = honest(agreement)
-        return lambda side, records, partner, entropy, engine: program(
-            side, records, partner, entropy, IdealEngine()
-        )
+def clear(agreement: Agreement) -> Program:
+    """With everything in the clear."""
+    program = honest(agreement)
+    return lambda side, records, partner, entropy, engine: program(
+        side, records, partner, entropy, IdealEngine()
+    )
 
+
+def test_set_intersection_in_the_clear_is_convicted() -> None:
     assert audit(cases(options("psi", "", ""), "alone"), clear, trials=40).leaky
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", list(Side))
+def test_routing_with_masks_that_are_known_is_convicted(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the asker, where ranks hide nothing; what the lister sends is masked by more than the function."""
+    monkeypatch.setattr(routed, "Oblivious", lambda side, entropy: Oblivious(side, Seeded(side.value)))
+    asking = options("routed", "", "") | {"asks": side.value, "cap": 1}
+    assert audit(cases(asking, "alone", side=side), trials=60).leaky
+
+
+def keyless(asks: str) -> Case:
+    """A record that matches nothing, with a key or without one."""
+    blocking = [{"kind": "key", "field": "x"}]
+    agreed = worlds.agreement(protocol="routed", missing="differs", blocking=blocking, asks=asks)
+    stakes: list[Any] = [(9, 9), (None, 9)]
+    table, neighbour = (worlds.records([stake, (2, 8), (4, 4)], agreed) for stake in stakes)
+    return Case(
+        "keyless", "a key, or none", agreed, Side.A, table, neighbour, worlds.records([(2, 8)], agreed)
+    )
+
+
+def without_dummies(agreement: Agreement) -> Program:
+    """Broken: who has no key takes no part, and both know how many do."""
+
+    def party(side: Side, records: Records, partner: int, entropy: Entropy, engine: Engine) -> Party[Any]:
+        task = agreement.task
+        known, _ = task.blocking.passes[0].keys(side, records.columns, len(records))
+        yield Send(len(known).to_bytes(8, "little"))
+        theirs = int.from_bytes((yield from receive(8)).tobytes(), "little")
+        sizes = (len(known), theirs) if side is Side.A else (theirs, len(known))
+
+        class Few(Routed):
+            def lanes(self, task: Task, _: tuple[int, int]) -> list[Lane]:
+                return super().lanes(task, sizes)
+
+        few = Few.model_validate(agreement.protocol.model_dump())
+        mine = make_mine(release_of(agreement, side, records.size), records, partner, entropy)
+        return (yield from few.party(replace(task, protocol=few), mine, engine))
+
+    return party
+
+
+@pytest.mark.parametrize("asks", ["A", "B"])
+def test_routing_without_dummies_for_what_has_no_key_is_convicted(asks: str) -> None:
+    """By the sizes of what follows alone, too: the number itself is not looked at."""
+    sizes = []
+    for world in range(2):
+        seen = OneRun.of(keyless(asks), without_dummies).view(world, Seeded(1), Seeded(2))
+        sizes.append([len(message) for message in seen.messages])
+    assert sizes[0] != sizes[1]
+    honestly = [
+        [len(m) for m in OneRun.of(keyless(asks), honest).view(w, Seeded(1), Seeded(2)).messages]
+        for w in range(2)
+    ]
+    assert honestly[0] == honestly[1]
+
+
+@pytest.mark.slow
+def test_routing_is_audited_where_a_key_is_missing() -> None:
+    for asks in ("A", "B"):
+        assert audit([keyless(asks)], without_dummies, trials=40).leaky
+        assert acquitted(audit([keyless(asks)], trials=40))
 
 
 # -- acquitted ---------------------------------------------------------------------------------------------
@@ -238,6 +310,14 @@ def test_all_pairs_is_acquitted(greedy: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("asks", [None, "A", "B"])
+def test_routing_is_acquitted(asks: str | None) -> None:
+    found = audit(built_in(options("routed", "", "") | {"asks": asks}), trials=60)
+    assert acquitted(found)
+    assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["psi", "psi-expand"])
 def test_set_intersection_is_acquitted(name: str) -> None:
     found = audit(built_in(options(name, "", "")), trials=60)
@@ -249,6 +329,7 @@ def test_set_intersection_is_acquitted(name: str) -> None:
     ("name", "of"),
     [
         ("all-pairs", "matched"),
+        pytest.param("routed", "matched", marks=pytest.mark.slow),
         pytest.param("psi", "crowd", marks=pytest.mark.slow),
         pytest.param("psi-expand", "matched", marks=pytest.mark.slow),
     ],

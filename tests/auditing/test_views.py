@@ -89,3 +89,14 @@ def test_runs_of_a_view_are_compared_with_each_other() -> None:
         18,
         16,
     )
+
+
+def test_tokens_that_an_engine_opens_are_seen_by_whom_they_are_opened_to() -> None:
+    """Of five matches the asker, A, sees places and tokens; the lister sees neither."""
+    asking = options("routed", "", "") | {"asks": "A"}
+    by_side = {c.side: c for c in built_in(asking) if c.name == "matched"}
+    of_b, of_a = (OneRun.of(by_side[side], honest).view(0, Seeded(1), Seeded(2)) for side in (Side.B, Side.A))
+    assert [len(places) for _, places in of_b.answers] == [5]
+    assert 5 * 16 in map(len, of_b.messages)
+    assert [len(places) for _, places in of_a.answers] == [0]
+    assert of_a.answers[0][0] > 5

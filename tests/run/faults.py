@@ -50,18 +50,23 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {"greedy": False},
     "all-pairs": {"name": "all-pairs"},
     "one-to-one": {"greedy": False},
+    "routed": {"name": "routed", "cap": 3},
 }
 INTERSECTIONS = {"psi": "same(x) and same(y)", "psi-expand": "euclidean(x, y) <= 1"}
 """With their rules; they are not resumed before their end."""
 
 
 def agreement(kind: str = "greedy") -> Agreement:
-    """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy."""
+    """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy.
+    With routed two passes, by x and by y."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
-    options = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", "slab": 2, **KINDS[kind]}
-    laplace = options["name"] == "laplace"
+    options: dict[str, Any] = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
+    laplace, routed = (options["name"] == name for name in ("laplace", "routed"))
+    if kind not in INTERSECTIONS and not routed:
+        options["slab"] = 2
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": 8, "style": "replicate", "reach": 1}
+    keys = {"pass": [{"parts": [{"kind": "key", "field": name}]} for name in ("x", "y")]}
     return Agreement.model_validate(
         {
             "version": 1,
@@ -69,7 +74,7 @@ def agreement(kind: str = "greedy") -> Agreement:
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},
             "rule": INTERSECTIONS.get(kind, "euclidean(x, y) <= 1"),
-            "blocking": [grid] if laplace else [],
+            "blocking": keys if routed else [grid] if laplace else [],
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             # Fields that come with disclosed records are in the journal of an intersection, too.

@@ -6,7 +6,7 @@ Exhaustive over the frames and the writes of small runs (`slow`); every so many 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from accord.errors import PeerError, RefusedError, StateError, UsageError
 from accord.notices import tell_nobody
-from accord.protocols import intersection
+from accord.protocols import intersection, routed
 from accord.protocols.parts.journal import Answer
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
@@ -68,11 +68,22 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
                 found.append(bytes(effect.buffer))
             answer = yield effect
 
-    real_set_up, real = OtEngine.set_up, OtEngine.evaluate
+    def in_pass(real: Callable[..., Party[Any]], asks: bool) -> Callable[..., Party[Any]]:
+        """One side of a pass of routed, in which the lane says who asks."""
+        return lambda function, lane, *rest: noted(
+            real(function, lane, *rest), lane.asker if asks else lane.asker.other
+        )
+
+    real_set_up, real, real_open = OtEngine.set_up, OtEngine.evaluate, OtEngine.open
     monkeypatch.setattr(OtEngine, "set_up", lambda self, side, e: noted(real_set_up(self, side, e), side))
     monkeypatch.setattr(
         OtEngine, "evaluate", lambda self, session, *rest: noted(real(self, session, *rest), session.side)
     )
+    monkeypatch.setattr(
+        OtEngine, "open", lambda self, session, *rest: noted(real_open(self, session, *rest), session.side)
+    )
+    for name, asks in (("route_asked", True), ("route_listed", False)):
+        monkeypatch.setattr(routed, name, in_pass(getattr(routed, name), asks))
     return found
 
 
@@ -146,12 +157,15 @@ def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed:
     "kind",
     [
         "greedy",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("plain", "all-pairs", "one-to-one")),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("plain", "all-pairs", "one-to-one", "routed")
+        ),
     ],
 )
 def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     frames, to_a, steps = length(tmp_path / "whole", kind)
-    assert steps >= (4 if kind in ("plain", "one-to-one") else 6)
+    assert steps >= (4 if kind in ("plain", "one-to-one", "routed") else 6)
     for number, wire in enumerate(cuts(frames, to_a, max(7, frames // 2))):
         check_cut(tmp_path / str(number), kind, wire, sent, performed)
 

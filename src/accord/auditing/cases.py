@@ -64,8 +64,7 @@ def require_neighbours(case: Case) -> None:
             problem=f"Neighbours have the same number of records, since sizes are public; these have "
             f"{case.table.size:,} and {case.neighbour.size:,}. Replace a record instead of adding one."
         )
-    tables = case.table, case.neighbour
-    changed = [_differing_rows(*pair) for pair in (tables, tables[::-1])]
+    tables, changed = (case.table, case.neighbour), _changed(case)
     most = case.agreement.protocol.records_per_person(case.side) or 1
     differing = max(map(len, changed))
     if not 1 <= differing <= most:
@@ -78,6 +77,21 @@ def require_neighbours(case: Case) -> None:
                 problem=f"The record in which the tables differ (row {matching[0] + 1:,}) matches one of the "
                 f"partner, so it is disclosed. The guarantee is for records that match nothing."
             )
+    if problem := _uncovered(case):
+        raise UsageError(problem=problem)
+
+
+def _changed(case: Case) -> list[NDArray[np.int64]]:
+    """In which rows each of the two tables differs from the other."""
+    tables = case.table, case.neighbour
+    return [_differing_rows(*pair) for pair in (tables, tables[::-1])]
+
+
+def _uncovered(case: Case) -> str:
+    """Why the guarantee does not speak of these two tables; empty where it does."""
+    protocol, task, tables = case.agreement.protocol, case.agreement.task, (case.table, case.neighbour)
+    both = zip(tables, _changed(case), strict=True)
+    return next(filter(None, (protocol.uncovered(task, case.side, *one) for one in both)), "")
 
 
 def _matching(case: Case, table: Records) -> NDArray[np.int64]:
@@ -122,12 +136,15 @@ def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
     """A protocol with its defaults, as an agreement writes it, with this promise to both sides."""
     kind = protocol_named(name)
     made = kind.draft(epsilon, delta, {})
-    # A window of one bin would leave an audit nothing of windows to look at.
-    return made | ({"window": 2} if "window" in kind.options else {})
+    # A window of one bin would leave an audit nothing of windows to look at, and over a cap nothing is
+    # promised.
+    chosen = {"window": 2, "cap": MATCHED + 1}
+    return made | {option: value for option, value in chosen.items() if option in kind.options}
 
 
 def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
-    """The built-in cases under a protocol and its options, as an agreement writes them."""
+    """The built-in cases under a protocol and its options, as an agreement writes them: those of which the
+    guarantee speaks."""
     keys = agree_by_key(protocol)
     column = [(2, 8 * i) for i in range(1, MATCHED + 1)]
     strangers = [(2, 7 * i) for i in range(1, MATCHED + 4)]
@@ -143,7 +160,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
     if protocol_named(str(protocol["name"])).several_bins:
         found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
         found += _both_sides("passes", _in_passes(protocol), (0, 0), (1, 1), [(2, 2)], [(2, 2)])
-    return tuple(found)
+    return tuple(case for case in found if not _uncovered(case))
 
 
 WHY = {

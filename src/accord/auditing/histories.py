@@ -33,7 +33,7 @@ import pyarrow as pa
 from accord.agreement.document import Agreement
 from accord.auditing.cases import agree_by_key
 from accord.auditing.programs import Program, honest
-from accord.auditing.views import View, WatchedEngine, record_view
+from accord.auditing.views import View, record_view, watched_engines
 from accord.entropy import Entropy, Seeded
 from accord.errors import AccountError, BudgetError, SnapshotError
 from accord.fields.columns import Records
@@ -104,7 +104,7 @@ class History:
         with _scratch() as folder:
             ledger = self._open(folder)
             for number, step in enumerate(self.steps):
-                self._link(ledger, number, step, 0, Seeded("promise"), Seeded("promise"), View())
+                self._link(ledger, number, step, 0, Seeded("promise"), Seeded("partner"), View())
             return account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
 
     def _open(self, folder: Path) -> Ledger:
@@ -141,12 +141,12 @@ class History:
         except (AccountError, SnapshotError, BudgetError):
             return
         partner, looks, run = self._load(self.partners[step.partner]), self.side.other, f"step {number}"
-        engine = WatchedEngine(looks, seen)
-        owner = self._own(ledger, ask, records, entropy.stream(run), engine)
-        honest_one = self._program(looks, partner, records.size, coins.stream(run), engine)
+        own, watched = watched_engines(seen)
+        owner = self._own(ledger, ask, records, entropy.stream(run), own)
+        honest_one = self._program(looks, partner, records.size, coins.stream(run), watched)
         other = _announce(partner.size, honest_one)
-        watched = record_view(other, seen)
-        run_pair(*((owner, watched) if self.side is Side.A else (watched, owner)))
+        looking = record_view(other, seen)
+        run_pair(*((owner, looking) if self.side is Side.A else (looking, owner)))
 
     def _ask(self, number: int, step: Step, records: Records) -> Ask:
         release = self._releases(records.size)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from accord.auditing.cases import Case, require_neighbours
 from accord.auditing.programs import Maker, Program
-from accord.auditing.views import View, WatchedEngine, record_view
+from accord.auditing.views import View, record_view, watched_engines
 from accord.entropy import Entropy
 from accord.secure.party import run_pair
 from accord.side import Side
@@ -74,8 +74,8 @@ class OneRun:
     def view(self, world: int, entropy: Entropy, coins: Entropy) -> View:
         case, seen, looks = self.case, View(), self.side.other
         table = (case.table, case.neighbour)[world]
-        engine = WatchedEngine(looks, seen)
-        owner = self.program(case.side, table, case.partner.size, entropy, engine)
-        partner = record_view(self.program(looks, case.partner, table.size, coins, engine), seen)
+        own, watched = watched_engines(seen)
+        owner = self.program(case.side, table, case.partner.size, entropy, own)
+        partner = record_view(self.program(looks, case.partner, table.size, coins, watched), seen)
         run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
         return seen

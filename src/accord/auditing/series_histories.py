@@ -35,7 +35,7 @@ import pyarrow as pa
 
 from accord.agreement.document import Agreement
 from accord.auditing.cases import agree_by_key
-from accord.auditing.views import View, WatchedEngine, record_view
+from accord.auditing.views import View, record_view, watched_engines
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.fields.columns import Records
@@ -100,7 +100,7 @@ class SeriesHistory:
         seen: View,
     ) -> None:
         """One run; both sides remember it."""
-        old, engine = [side.left for side in sides], WatchedEngine(self.side.other, seen)
+        old, engines = [side.left for side in sides], watched_engines(seen)
         meeting = BatchMeeting((number, number), (number + 1, number + 1))
         made = [
             side.announce_and_take_part(self._load(table), number, random.stream(f"run {number}"))
@@ -114,7 +114,7 @@ class SeriesHistory:
             if self.broken == "unnamed":
                 shown = replace(shown, own=shown.own[np.isin(shown.own, entered.rows.member)])
             mine = replace(mine, standing=entered.standing(meeting, old[1 - place], shown))
-            parties.append(_announce(size, task.protocol.party(task, mine, engine)))
+            parties.append(_announce(size, task.protocol.party(task, mine, engines[place])))
         parties[1] = record_view(parties[1], seen)
         first, second = parties if self.side is Side.A else parties[::-1]
         ends = run_pair(first, second)

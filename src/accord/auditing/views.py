@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node
+from accord.secure.circuit import Node, Opened
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Party, Send
 from accord.side import Side
@@ -77,14 +77,15 @@ def record_view(party: Party[T], view: View) -> Party[T]:
 
 
 class WatchedEngine:
-    """The ideal engine; what it answers to one side is written down."""
+    """One side's end of an ideal engine, which both share; what it answers to this side is written down, if
+    there is a view."""
 
-    def __init__(self, side: Side, view: View) -> None:
-        self._engine, self._side, self._view = IdealEngine(), side, view
+    def __init__(self, engine: IdealEngine, view: View | None = None) -> None:
+        self._engine, self._view = engine, view
 
     @property
     def name(self) -> str:
-        """Not 'ideal', by which a protocol without comparisons knows that its own messages may be clear."""
+        """Not 'ideal', by which a protocol that hides messages itself knows that they may be clear."""
         return "watched"
 
     def supports(self, circuit: Node) -> None:
@@ -97,9 +98,32 @@ class WatchedEngine:
         self, session: Side, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         bits = yield from self._engine.evaluate(session, circuit, blocks, table)
-        if session is self._side:
-            self._view.answers.append((blocks.pairs, np.flatnonzero(bits)))
+        self._note(blocks.pairs, np.flatnonzero(bits))
         return bits
+
+    def hold(self, circuit: Node) -> Opened:
+        return self._engine.hold(circuit)
+
+    def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        return self._engine.payloads(circuit, table)
+
+    def open(self, session: Side, circuit: Opened, blocks: Blocks, table: Table) -> Party[NDArray[np.int64]]:
+        """The tokens that are opened are as good as a message."""
+        found = yield from self._engine.open(session, circuit, blocks, table)
+        self._note(blocks.pairs, found[:, 0])
+        if self._view is not None and len(found):
+            self._view.messages.append(found[:, 1:].astype("<i8").tobytes())
+        return found
+
+    def _note(self, pairs: int, places: NDArray[np.int64]) -> None:
+        if self._view is not None:
+            self._view.answers.append((pairs, places))
+
+
+def watched_engines(view: View) -> tuple[WatchedEngine, WatchedEngine]:
+    """Those of the owner and of the partner that looks."""
+    engine = IdealEngine()
+    return WatchedEngine(engine), WatchedEngine(engine, view)
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,11 @@ class Protocol(Spec):
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
         """Raise for a table that the agreement refuses, before anybody is called."""
 
+    def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
+        """Why the guarantee does not speak of these records of such a table; empty where it does. For the
+        owner alone."""
+        return ""
+
     def padding(self, task: Task, side: Side, records: int) -> Padding:
         """The dummies that a side with so many records can have."""
         return NO_PADDING

@@ -140,6 +140,18 @@ class Routed(Protocol):
             _, counts = np.unique(key, return_counts=True)
             yield one.name, caps[side], int(np.maximum(counts - caps[side], 0).sum())
 
+    def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
+        """Those that share a key with more than there is room for."""
+        for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
+            record, key = one.keys(side, records.columns, len(records))
+            found, counts = np.unique(key, return_counts=True)
+            if np.isin(key[np.isin(record, rows)], found[counts > caps[side]]).any():
+                return (
+                    f"In pass '{one.name}' more records than the cap, {caps[side]:,}, share the key of "
+                    "one of these. Then a record that matches nothing can take the place of one that matches."
+                )
+        return ""
+
     def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
         return np.zeros(0, np.int64)
 

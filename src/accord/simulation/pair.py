@@ -210,6 +210,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
     for side, own, partner in ((Side.A, left, right), (Side.B, right, left)):
         if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
             raise UsageError(problem=problem)
+        agreement.protocol.refuse_records(agreement.task, side, own)
     among = not (beyond_blocking or agreement.protocol.finds_beyond())
     among = among and bool(agreement.plan.losses(agreement.rule))
     accepted = _accepted(agreement, tables, left, right, among)

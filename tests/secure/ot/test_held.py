@@ -16,12 +16,15 @@ from accord.secure.circuit import And, Node, Or, inputs
 from accord.secure.engine import require_holding
 from accord.secure.ideal import evaluate
 from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.held import layout_of
+from accord.secure.ot.settings import Settings
+from accord.secure.ot.supply import OtSession
 from accord.secure.party import Wire, run_pair
 from accord.secure.payloads import TOKEN, put_tokens, subtract
 from accord.side import Side
-from tests.secure.engines import World, engine_of
-from tests.secure.worlds import LEAVES, random_circuit, random_score, table
+from tests.secure.engines import OT, World, engine_of
+from tests.secure.worlds import LEAVES, Fixed, Traced, random_circuit, random_score, table
 
 Words = NDArray[np.uint64]
 
@@ -180,3 +183,46 @@ def test_inputs_are_the_share_and_what_b_has() -> None:
     held = require_holding(engine_of("ot")).hold(LEAVES[8])
     assert inputs(held, Side.A) == (held.held,)
     assert inputs(held, Side.B) == (*inputs(LEAVES[8], Side.B), held.held)
+
+
+# -- nothing twice -----------------------------------------------------------------------------------------
+
+
+def traced(settings: Settings) -> tuple[tuple[OtSession, OtSession], tuple[Traced, Traced]]:
+    pis, engine = (Traced(), Traced()), OtEngine(settings)
+    made = run_pair(engine.set_up(Side.A, Fixed("a"), pis[0]), engine.set_up(Side.B, Fixed("b"), pis[1]))
+    return made, pis
+
+
+def open_twice(sides: tuple[OtSession, OtSession], settings: Settings, rewind: bool) -> None:
+    """Two evaluations of a session; with `rewind` the second takes the OTs of the first."""
+    engine, random, circuit = OtEngine(settings), np.random.default_rng(2), LEAVES[0]
+    held, ones = engine.hold(circuit), np.ones(30, np.int64)
+    a, b = tables(random, circuit, 30)
+    payloads, tops = engine.payloads(held, a)
+    masks = words(random, *payloads.shape)
+    real = np.ones(30, np.bool_)
+    mine = Table({"held": split_halves(masks)}, real)
+    theirs = Table({**b.inputs, "held": split_halves(subtract(payloads, masks, tops))}, real)
+    over = Blocks.of_sizes(ones, ones)
+    for _ in range(2):
+        if rewind:
+            for side in sides:
+                for end in (side.ot.sender, side.ot.receiver):
+                    end._block = 0
+        run_pair(engine.open(sides[0], held, over, mine), engine.open(sides[1], held, over, theirs))
+
+
+@pytest.mark.parametrize("name", ["ot", "ot silent"])
+def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
+    """Those of the openings are among them."""
+    made, pis = traced(OT[name])
+    open_twice(made, OT[name], rewind=False)
+    assert all(len(np.concatenate(pi.seen)) > 1_000 for pi in pis)
+    assert [pi.repeated() for pi in pis] == [0, 0]
+
+
+def test_transfers_that_are_used_twice_would_be_noticed() -> None:
+    made, pis = traced(OT["ot field=4"])
+    open_twice(made, OT["ot field=4"], rewind=True)
+    assert all(pi.repeated() for pi in pis)

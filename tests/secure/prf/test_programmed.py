@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from accord.entropy import Seeded
 from accord.secure.okvs.rows import SEED
 from accord.secure.okvs.sizes import store_shape
+from accord.secure.okvs.store import Encoder
 from accord.secure.party import Party, Send, Wire, run_pair
 from accord.secure.prf import programmed
 from accord.secure.prf.oblivious import Clear, Function, Oblivious
@@ -79,8 +80,8 @@ def test_sizes_are_known_before() -> None:
     assert sum(sizes[0][Side.B][-2:]) == programmed_bytes(30, 3)
 
 
-def test_the_store_looks_uniform_whatever_is_programmed() -> None:
-    """χ² of its bytes over 256 values, for values of zeros at points in a row; false alarm 1e-6."""
+def sent_store(asked: int, count: int) -> bytes:
+    """The store of values of zeros, at so many points in a row."""
     a, b = ends(clear=False)
     sent = bytearray()
 
@@ -95,9 +96,32 @@ def test_the_store_looks_uniform_whatever_is_programmed() -> None:
             except StopIteration:
                 return
 
-    zeros = np.zeros((2000, 4), np.uint64)
-    run_pair(fetches(a, items(0, 3), 2000, 4), heard(programs(b, 3, items(100, 2100), zeros)))
-    assert len(sent) == programmed_bytes(2000, 4) - SEED
-    counts = np.bincount(np.frombuffer(bytes(sent), np.uint8), minlength=256)
+    zeros = np.zeros((count, 4), np.uint64)
+    run_pair(fetches(a, items(0, asked), count, 4), heard(programs(b, asked, items(100, 100 + count), zeros)))
+    assert len(sent) == programmed_bytes(count, 4) - SEED
+    return bytes(sent)
+
+
+def surprise(store: bytes) -> float:
+    """χ² of its bytes over 256 values."""
+    counts = np.bincount(np.frombuffer(store, np.uint8), minlength=256)
     expected = counts.sum() / 256
-    assert ((counts - expected) ** 2 / expected).sum() < 376.4
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+UNIFORM = 376.4
+"""With 255 degrees χ² is more than this with probability 1e-6."""
+
+
+@pytest.mark.parametrize("count", [40, 2000])
+def test_the_store_looks_uniform_whatever_is_programmed(count: int) -> None:
+    """False alarm 1e-6. Of few points most cells are free."""
+    assert surprise(sent_store(3, count)) < UNIFORM
+
+
+@pytest.mark.parametrize("count", [40, 2000])
+def test_zeros_in_free_cells_would_be_noticed(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken: what no point needs stays empty, and shows where points are."""
+    real = Encoder.draw
+    monkeypatch.setattr(Encoder, "draw", lambda *arguments: np.zeros_like(real(*arguments)))
+    assert surprise(sent_store(3, count)) > UNIFORM

@@ -179,7 +179,7 @@ def content_digest(blocking: Blocking, side: Side, records: Records) -> bytes:
 
     How many rows were left out is in it, since the size that is announced has them.
     """
-    record, bins = blocking.place(side, records.columns, len(records))
+    record, bins = blocking.marks(side, records.columns, len(records))
     order = np.asarray(pc.sort_indices(records.ids)).astype(np.int64)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))

@@ -37,6 +37,7 @@ from pydantic import (
 
 from accord.fields.columns import Columns, slice_of
 from accord.fields.schema import Spec
+from accord.ranges import mix
 from accord.rules.blocking.grid import GridPart, GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
 from accord.rules.blocking.lsh import LshPart, LshSpec
@@ -181,6 +182,17 @@ class Blocking:
         bins = np.concatenate([b + first for (_, b), first in zip(placed, self.first_bins, strict=True)])
         order = np.argsort(record, kind="stable")
         return record[order], bins[order]
+
+    def marks(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
+        """What the bins of records follow from: (record, bin) as `place` has it, or, where some pass lists
+        none, (record, a number that its key in a pass makes)."""
+        if all(one.bins for one in self.passes):
+            return self.place(side, columns, records)
+        placed = [one.keys(side, columns, records) for one in self.passes]
+        record = np.concatenate([found for found, _ in placed])
+        marks = [mix(key, np.full(len(key), number, np.uint64)) for number, (_, key) in enumerate(placed)]
+        order = np.argsort(record, kind="stable")
+        return record[order], np.concatenate(marks)[order].view(np.int64)
 
     def place_both(self, columns: tuple[Columns, Columns], sizes: tuple[int, int]) -> Placed:
         """Where the records of A and of B are in all passes, and which bins meet."""

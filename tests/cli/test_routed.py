@@ -1,0 +1,123 @@
+"""routed at a terminal: keys of texts and of several fields, which list no bins, in every command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import accord
+
+AGREEMENT = """
+version = 1
+salt = "00000000"
+engine = "ot"
+rule = "dice(surname) >= 0.7 and within(birth, 0 days)"
+
+[parties]
+A = "alice"
+B = "bob"
+
+[fields.surname]
+type = "text"
+encoder = {kind = "bloom", bits = 60, hashes = 2, grams = 2}
+missing = "differs"
+
+[fields.given]
+type = "text"
+encoder = "hash"
+missing = "differs"
+
+[fields.birth]
+type = "date"
+min = "1900-01-01"
+max = "2026-01-01"
+missing = "differs"
+
+[[blocking.pass]]
+name = "both"
+parts = [{kind = "key", field = ["given", "birth"]}]
+cap = {A = 1, B = 2}
+
+[[blocking.pass]]
+name = "given"
+parts = [{kind = "key", field = "given"}]
+
+[protocol]
+name = "routed"
+cap = 4
+
+[disclose]
+A = []
+B = []
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here = tmp_path_factory.mktemp("people")
+    made = ("generate", "people", "--records", "60", "--seed", "1", "--overlap", "0.6")
+    assert accord(here, *made).returncode == 0
+    (here / "agreement.toml").write_text(AGREEMENT)
+    (here / "strict.toml").write_text(AGREEMENT.replace("cap = 4", 'cap = 1\nover = "refuse"'))
+    return here
+
+
+TYPED = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--seed", "1")
+
+
+def test_a_simulation_finds_the_same_with_either_engine(folder: Path) -> None:
+    facts = []
+    for engine in ("ideal", "ot"):
+        done = accord(folder, *TYPED, "--engine", engine, "--json")
+        assert done.returncode == 0, done.stderr
+        facts.append(json.loads(done.stdout))
+    clear, real = facts
+    assert clear["matches"] == real["matches"] > 10
+    assert clear["comparisons"] == real["comparisons"]
+    assert clear["epsilon"] == {"A": 0.0, "B": 0.0}
+    assert (clear["precision"], clear["bins"], clear["leaks"]) == (1.0, 0, "")
+    assert [one["name"] for one in clear["passes"]] == ["both", "given"]
+
+
+def test_another_agreement_is_simulated_with_it(tmp_path: Path) -> None:
+    assert accord(tmp_path, "generate", "products", "--records", "100", "--seed", "3").returncode == 0
+    assert accord(tmp_path, "init", "--template", "products").returncode == 0
+    done = accord(tmp_path, *TYPED, "--protocol", "routed", "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["precision"] == 1.0
+    assert facts["epsilon"] == {"A": 0.0, "B": 0.0}
+
+
+def test_full_keys_are_refused_where_that_is_agreed(folder: Path) -> None:
+    done = accord(folder, *TYPED[:4], "strict.toml", "--seed", "1")
+    assert done.returncode == 4
+    assert "pass 'given'" in done.stderr
+    assert 'over = "leave-out"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("check", "agreement.toml"),
+        ("check", "agreement.toml", "a.csv", "--party", "alice"),
+        ("plan", "agreement.toml", "--records", "1000", "1000"),
+        ("plan", "agreement.toml", "a.csv", "--party", "alice", "--records", "60", "60"),
+        ("audit", "agreement", "agreement.toml"),
+    ],
+    ids=" ".join,
+)
+def test_keys_without_bins_are_no_trouble(folder: Path, typed: tuple[str, ...]) -> None:
+    done = accord(folder, *typed)
+    assert done.returncode == 0, done.stderr
+    assert "routed" in done.stdout
+
+
+def test_what_the_partner_learns_is_told(folder: Path) -> None:
+    told = " ".join(accord(folder, "check", "agreement.toml").stdout.split())
+    assert "of a key that more than 1 to 4, by pass, of its records share" in told
+    assert "to the side that asks: in which passes, and at which rank, a matching pair met" in told
+    strict = " ".join(accord(folder, "check", "strict.toml").stdout.split())
+    assert "with more there would be no run" in strict
