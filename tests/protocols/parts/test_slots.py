@@ -23,6 +23,7 @@ from accord.protocols.parts.slots import (
     Padding,
     Slots,
     commitments,
+    content_digest,
     exchange_commitments,
     exchange_counts,
     make_slots,
@@ -203,3 +204,18 @@ def test_what_a_noise_can_come_to_bounds_what_it_comes_to() -> None:
     drawn = draw(noise, 10**5, Seeded(1))
     assert drawn.max() <= few.bin
     assert drawn.sum() <= most_dummies(noise.window, 10**5).all
+
+
+def test_a_snapshot_stands_for_keys_that_are_not_listed() -> None:
+    """Whatever the order of the rows; in whichever pass a key changes, it is another table."""
+    parts = [[{"kind": "key", "field": ["x", "y"]}], [{"kind": "key", "field": "x"}]]
+    keys = {"pass": [{"parts": part} for part in parts]}
+    agreed = worlds.agreement(protocol="routed", blocking=keys, missing="differs")
+
+    def digest(*rows: tuple[int, int | None]) -> bytes:
+        table = worlds.records(list(rows), agreed)  # type: ignore[arg-type]
+        return content_digest(agreed.plan, Side.A, table)
+
+    assert digest((1, 2), (3, 4)) == digest((1, 2), (3, 4))
+    others = [digest((1, 2), (3, y)) for y in (5, 6, None)]
+    assert len({digest((1, 2), (3, 4)), *others, digest((3, 4), (1, 2))}) == 5
