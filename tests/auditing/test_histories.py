@@ -59,7 +59,7 @@ def judge(question: History, trials: int) -> Any:
 @pytest.mark.parametrize("name", ["psi", "routed"])
 def test_what_costs_nothing_is_added_up_over_several_runs(name: str) -> None:
     """Two sides with the same coins would not come through a transfer."""
-    assert history("move", protocol=options(name, "", "")).promise == (0, 0)
+    assert history("move", protocol=options(name, "", "")).promise == (Fraction(0), Fraction(0))
 
 
 # -- acquitted ---------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     window: int | None = None,
     spread: int | None = None,
     records_per_person: int | None = None,
+    cap: int | None = None,
 ) -> Agreement:
     """The agreement with another protocol or other options: to see what they would find and cost.
 
@@ -36,7 +37,7 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_text_or_none("protocol", protocol, "all-pairs")
     given: dict[str, object] = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
+    given |= {"window": window, "spread": spread, "records_per_person": records_per_person, "cap": cap}
     for name, value in given.items():
         _require_kind(name, value)
     changed = agreement.model_dump(mode="json")
@@ -46,6 +47,8 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
         options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
     if not kind.blocked:
         changed["blocking"] = []
+    elif not kind.lists_bins:
+        changed["blocking"] = _by_value(changed["blocking"])
     for name, value in given.items():
         if value is not None:
             _set_option(kind, options, name, value)
@@ -78,6 +81,14 @@ def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]
     """The usual options of another protocol, and those of the present one that both have."""
     common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
     return draft | {name: old[name] for name in common if name in old}
+
+
+def _by_value(blocking: Any) -> Any:
+    """The same blocking whose keys are values, in no buckets."""
+    if isinstance(blocking, dict):
+        passes = [one | {"parts": _by_value(one["parts"])} for one in blocking["pass"]]
+        return blocking | {"pass": passes}
+    return [{name: value for name, value in part.items() if name != "buckets"} for part in blocking]
 
 
 def _without_none(value: Any) -> Any:

@@ -306,6 +306,11 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     elif any(read["in_no_bin_of"].values()):
         each = [f"{_rows(rows)} in no bin of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         lines.append(f"No bin     {', '.join(each)}; every row is in some bin")
+    lines += [
+        f"Over cap   {_rows(one['rows'])} of '{one['pass']}' without a place: more share a key than the cap, "
+        f"{one['cap']}; which are left out of that pass is drawn for each run"
+        for one in read.get("over_cap", ())
+    ]
     for name, listed in read.get("listed", {}).items():
         lines.append(
             f"Listed     {listed:,} of {_rows(read['records'])} have a value of '{name}' in its list"

@@ -188,6 +188,8 @@ class FileCheck:
     in_no_bin: int
     in_no_bin_of: Mapping[str, int]
     """By pass."""
+    over_cap: tuple[tuple[str, int, int], ...]
+    """Pass, cap, and how many records are over it."""
     layout: Layout
     read: Records
 
@@ -201,6 +203,8 @@ class FileCheck:
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
         read |= {"unread": unread}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
+        over = [{"pass": name, "cap": cap, "rows": rows} for name, cap, rows in self.over_cap if rows]
+        read |= {"over_cap": over} if over else {}
         read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
@@ -285,7 +289,8 @@ def check_file(
         raise
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = count_unplaced(agreement, side or Side.A, records)
-    return FileCheck(data, records.size, records.left_out, tally, *bins, found, records)
+    over = tuple(agreement.protocol.over_cap(agreement.task, side or Side.A, records))
+    return FileCheck(data, records.size, records.left_out, tally, *bins, over, found, records)
 
 
 def write_layout(layout: Layout, data: Place, path: Path, may_replace: bool) -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from accord.table.sources.opening import Place
 
 _PROTOCOLS = (
-    "Instead of the agreed: laplace, all-pairs, local-dp, psi, psi-expand; or, leaky and for simulations "
-    "only, blocking, laplace-suppress."
+    "Instead of the agreed: laplace, routed, all-pairs, local-dp, psi, psi-expand; or, leaky and for "
+    "simulations only, blocking, laplace-suppress."
 )
 
 
@@ -63,7 +63,8 @@ def simulate(
             "--set",
             metavar="OPTION=VALUE",
             help="Another option of the protocol, on both sides, instead of the agreed: epsilon, delta, "
-            "noise, records_per_person, prune, greedy; of local-dp window, spread; repeatable.",
+            "noise, records_per_person, prune, greedy; of local-dp window, spread; of routed cap; "
+            "repeatable.",
         ),
     ] = None,
     beyond_blocking: Annotated[

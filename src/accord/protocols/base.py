@@ -286,6 +286,11 @@ class Protocol(Spec):
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
         """Raise for a table that the agreement refuses, before anybody is called."""
 
+    def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
+        """Of each pass with a cap its name, the cap, and how many records find no place in it: for the owner
+        alone."""
+        yield from ()
+
     def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
         """Why the guarantee does not speak of these records of such a table; empty where it does. For the
         owner alone."""

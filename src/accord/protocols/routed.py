@@ -78,6 +78,7 @@ from accord.secure.party import Party
 from accord.secure.payloads import as_bytes, put_tokens
 from accord.secure.prf.oblivious import Clear, Function, Oblivious
 from accord.side import Side
+from accord.wording import counted
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -125,7 +126,7 @@ class Routed(Protocol):
         if self.over != "refuse":
             return
         faults = [
-            DataFault(f"pass '{name}'", f"{over:,} records share a key with {cap:,} others or more.")
+            DataFault(f"pass '{name}'", f"{counted(over, 'record')} over the cap of {cap:,} for one key.")
             for name, cap, over in self.over_cap(task, side, records)
             if over
         ]
@@ -134,7 +135,6 @@ class Routed(Protocol):
             raise DataError("the table", faults, mend)
 
     def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
-        """Of each pass its name, the cap, and how many records find no place in it: for the owner alone."""
         for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
             _, key = one.keys(side, records.columns, len(records))
             _, counts = np.unique(key, return_counts=True)
