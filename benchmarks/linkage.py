@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,13 +129,12 @@ def outcomes(children: Iterable[subprocess.Popen[str]], timeout: float = 3600) -
         if not started:
             child.stdout.readline()
         started.append(child)
-    found = []
-    for child in started:
-        out, _ = child.communicate(timeout=timeout)
-        if child.returncode:
-            raise SystemExit("a party ended early; what it said is above")
-        found.append(json.loads(out.splitlines()[-1]))
-    return found
+    # All at once: who tells of its progress to nobody stops when the pipe is full.
+    with ThreadPoolExecutor(len(started)) as readers:
+        said = list(readers.map(lambda child: child.communicate(timeout=timeout)[0], started))
+    if any(child.returncode for child in started):
+        raise SystemExit("a party ended early; what it said is above")
+    return [json.loads(out.splitlines()[-1]) for out in said]
 
 
 def _plain(side: Side, folder: Path, port: int) -> subprocess.Popen[str]:
