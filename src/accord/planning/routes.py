@@ -24,7 +24,7 @@ from accord.fields.columns import Records
 from accord.fields.schema import CategoryField, DateField, FieldSpec, Hash, NumberField, TextField
 from accord.protocols.routed import Routed
 from accord.protocols.routing import others_of, placed_of
-from accord.rules.blocking.base import Passes, PassSpec
+from accord.rules.blocking.base import Passes, PassSpec, build_blocking
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
 from accord.rules.blocking.passes import Pass
@@ -44,6 +44,7 @@ _FEW_VALUES = 1 << 12
 """A number of more steps is measured, not shared."""
 _CROWD = 40.0
 """With more others a key is for bins with noise."""
+_NEARLY_ALL = 0.999
 _PLAIN = 0.97
 """What one field more must gain: every field errs in ways that nobody has made up."""
 
@@ -67,7 +68,8 @@ def routed_variant(
     where nothing serves as a key."""
     grids = [part for one in agreement.passes for part in one.parts if isinstance(part, GridSpec)]
     if grids:
-        return _routed(agreement, _cells(agreement, grids[0]), 4)
+        cells = _cells(agreement, grids[0])
+        return _routed(agreement, [cells], _cap_of(agreement, cells, sizes, like))
     if pairs is None or len(pairs[0]) != len(pairs[1]):
         return None
     tables, rows = Tables(agreement.fields, pairs[0].columns, pairs[1].columns), np.arange(len(pairs[0]))
@@ -91,14 +93,23 @@ def _routed(agreement: Agreement, passes: list[PassSpec], cap: int) -> Agreement
     return agreement.model_copy(update={"blocking": blocking, "protocol": Routed(name="routed", cap=cap)})
 
 
-def _cells(agreement: Agreement, grid: GridSpec) -> list[PassSpec]:
+def _cells(agreement: Agreement, grid: GridSpec) -> PassSpec:
     """Cells of twice the reach: B's record is in four of them at the most."""
     step = step_of(agreement.fields[grid.fields[0]])
     far = reach(agreement.rule, grid.fields, agreement.fields)
     needed = grid.reach if far is None else (1 + isqrt(far - 1) if far else 0) * step
     wide = grid.cell if needed is None else max(step, 2 * needed)
     other = grid.model_copy(update={"cell": wide, "style": "replicate", "reach": needed or 0 * step})
-    return [PassSpec(parts=(other,))]
+    return PassSpec(parts=(other,))
+
+
+def _cap_of(agreement: Agreement, cells: PassSpec, sizes: tuple[int, int], like: Sequence[Tables]) -> int:
+    """The least with which hardly a record finds no place, or the largest."""
+    (one,) = build_blocking([cells], agreement.fields, agreement.salt).passes
+    if not like:
+        return CAPS[-1]
+    others = [others_of(one, side, like, size) for side, size in zip(Side, sizes, strict=True)]
+    return next((cap for cap in CAPS if min(placed_of(n, cap) for n in others) >= _NEARLY_ALL), CAPS[-1])
 
 
 def _try_all(

@@ -31,7 +31,7 @@ from math import exp, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import Entropy, arrangement
+from accord.entropy import Derived, Entropy, arrangement
 from accord.protocols.lines import batches, mark_items
 from accord.protocols.parts.lanes import HASHES, Lane
 from accord.rules.blocking.base import MOST_CAP
@@ -131,7 +131,7 @@ def route_asked(
     cells = _bins(function, base, lane.bins)
     number = place(cells, lane.bins)
     at = cells[np.arange(len(cells)), number]
-    held = np.frombuffer(entropy.bytes(8 * words * lane.bins), "<u8").reshape(lane.bins, words).copy()
+    held = _draw(entropy, lane.bins, words)
     base[:, 0] ^= number.astype(np.uint64)
     del cells
     yield from fetch(function, base, lane.programmed, held, at, progress)
@@ -155,7 +155,7 @@ def route_listed(
     words = payloads.shape[1]
     base, entry = _points(function, lane, own, lane.asker.other, entropy)
     cells = _bins(function, base, lane.bins)
-    held = np.frombuffer(entropy.bytes(8 * words * lane.bins), "<u8").reshape(lane.bins, words)
+    held = _draw(entropy, lane.bins, words)
     points = np.repeat(base, HASHES, axis=0)
     points[:, 0] ^= np.tile(np.arange(HASHES, dtype=np.uint64), len(base))
     record = np.where(entry >= 0, own.record[entry] if len(own.record) else -1, -1)
@@ -170,6 +170,12 @@ def route_listed(
 
     yield from program(function, lane.queries, points, values, words, entropy, progress)
     return held
+
+
+def _draw(entropy: Entropy, bins: int, words: int) -> Words:
+    """Fresh words for all bins, from a fresh key: for as many the system's generator takes long."""
+    drawn = Derived(entropy.bytes(32)).bytes(8 * words * bins)
+    return np.frombuffer(bytearray(drawn), "<u8").astype(np.uint64, copy=False).reshape(bins, words)
 
 
 def _points(function: Function, lane: Lane, own: Placing, side: Side, entropy: Entropy) -> tuple[Words, Ints]:
