@@ -45,7 +45,7 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
 
 def test_every_month_is_a_series_where_epsilon_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert draft("text category:brand price", (20_000, 10_000), monthly=True).agreement.series is None
-    monkeypatch.setattr(plan, "routed_variant", lambda *_: None)
+    monkeypatch.setattr(plan._Planner, "_routed", lambda planner: None)
     found = draft("text category:brand price", (20_000, 10_000), monthly=True).agreement
     assert found.series is not None
     assert (found.series.first.A, found.series.first.B) == (20_000, 10_000)

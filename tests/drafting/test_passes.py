@@ -30,7 +30,7 @@ def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
 def test_of_one_pass_the_draft_says_what_a_second_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "_MOST_PASSES", 1)
     monkeypatch.setattr(passes, "_ENOUGH", 1.1)
-    monkeypatch.setattr(plan, "routed_variant", lambda *_: None)
+    monkeypatch.setattr(plan._Planner, "_routed", lambda planner: None)
     found = make_draft(answers("phone email street", 20_000), SALT)
     assert len(found.agreement.passes) == 1
     assert 0 < found.met < 1

@@ -269,7 +269,7 @@ def table(rows: Points, prefix: str) -> pa.Table:
 def test_a_simulation_refuses_what_a_linkage_would() -> None:
     strict, full = agreement("x", cap=2, over="refuse"), [(5, 5)] * 3
     for tables in ((full, [(1, 1)]), ([(1, 1)], full)):
-        with pytest.raises(DataError, match="share a key"):
+        with pytest.raises(DataError, match="over the cap of 2"):
             accord.simulate(table(tables[0], "a"), table(tables[1], "b"), strict)
 
 

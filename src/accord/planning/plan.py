@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from accord.agreement.document import Agreement, OtOptions
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
 from accord.fields.columns import Records
+from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wanted, choose, explain, is_as_good, warn
@@ -53,6 +55,7 @@ from accord.planning.variants import (
     with_epsilon,
 )
 from accord.protocols.base import Release, Task
+from accord.rules.blocking.grid import GridSpec
 from accord.rules.evaluate import Tables
 from accord.side import Side
 
@@ -70,6 +73,11 @@ MARGIN = 0.1
 
 _MANY = 20_000
 """Made-up records by which it is told how many share a key."""
+_FEW_PAIRS = 10**6
+"""All of these are compared in seconds: nobody looks for keys."""
+_MOST_ROUTES = 16
+_routes: dict[str, tuple[Any, Any] | None] = {}
+"""Blocking and protocol of what is routed, by fields, rule and sizes."""
 _MOST_SETTLED = 4
 """Plans that are made one of the other's choice."""
 _MOST_WALKED = 6
@@ -173,10 +181,28 @@ class _Planner:
         self._walked.update(one.digest for one in greedy_variants(agreed))
         fewer = self._asked.wish.recall is not None
         others = blockings(agreed, self._asked.sizes, fewer)
-        routed = routed_variant(agreed, self._pairs, self._asked.sizes, self._like)
+        routed = self._routed()
         found = self.options([agreed, *other_protocols(agreed), *others, *([routed] if routed else [])])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
+
+    def _routed(self) -> Agreement | None:
+        """The agreement with routing, for tables that are not small; from counts alone it is the same for all
+        that have its fields and its rule, and found once."""
+        agreed, sizes = self._agreement, self._asked.sizes
+        if sizes[0] * sizes[1] <= _FEW_PAIRS:
+            return None
+        if self._own is not None:
+            return routed_variant(agreed, self._pairs, sizes, self._like)
+        grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
+        known = agreed.model_dump_json(include={"fields", "salt", "rule"}) + repr((sizes, grids[:1]))
+        if known not in _routes:
+            while len(_routes) >= _MOST_ROUTES:
+                _routes.pop(next(iter(_routes)))
+            found = routed_variant(agreed, self._pairs, sizes, self._like)
+            _routes[known] = None if found is None else (found.blocking, found.protocol)
+        kept = _routes[known]
+        return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})
 
     @cached_property
     def _together(self) -> Ints:
@@ -343,12 +369,19 @@ class _Planner:
         fields = self._agreement.fields
         if self._own is not None:
             return [Tables(fields, self._own.records.columns, self._own.records.columns)]
-        made = (self._pairs, make_up_pairs(self._agreement, _MANY))
+        # Of the longer ones no filters are asked for, which take the most time to make.
+        keys = {name: spec for name, spec in fields.items() if not _is_filter(spec)}
+        longer = self._agreement.model_copy(update={"fields": keys})
+        made = (self._pairs, make_up_pairs(longer, _MANY) if keys else None)
         return [Tables(fields, a.columns, b.columns) for a, b in (one for one in made if one is not None)]
 
     def _met(self, task: Task) -> float | None:
         """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
         return None if self._pairs is None else share_met(task, *self._pairs, self._asked.sizes, self._like)
+
+
+def _is_filter(spec: FieldSpec) -> bool:
+    return isinstance(spec, TextField) and not isinstance(spec.encoder, Hash)
 
 
 def _greedy(agreement: Agreement) -> bool:
