@@ -40,7 +40,6 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
     """All pairs of these take four seconds on a slow machine, and a blocking would halve that."""
     found = draft("text category:brand price", (300, 400)).agreement
     assert (found.protocol.name, found.passes) == ("all-pairs", ())
-    assert draft("text category:brand price", (20_000, 20_000)).agreement.passes
 
 
 def test_every_month_is_a_series_where_epsilon_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
