@@ -46,6 +46,9 @@ INTERSECTING = (
 )
 """What an intersection needs; the last two only with more than some thousand values, so they come last."""
 
+ROUTED = ("accord.secure.okvs.cuckoo", "accord.secure.ot.held", *INTERSECTING)
+"""What routing needs beside what its comparisons do."""
+
 
 class Compilers:
     """Processes that compile; use it as a context, at the end of which they end."""

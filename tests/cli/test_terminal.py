@@ -233,7 +233,8 @@ def test_a_run_that_is_cut_and_resumed_at_two_terminals(
     north, south = (Typed(folder, width, colour, "resume") for folder in shops.values())
     assert finish_both(north, south) == [0, 0]
     assert any("━" in line for line in north.screen.shown) == (colour["TERM"] != "dumb")
-    assert re.search(r"^[\d,]+ matching pairs in\s\S+pairs.csv\.$", "\n".join(north.screen.lines), re.M)
+    # A path that is longer than a line is broken by the terminal.
+    assert re.search(r"[\d,]+ matching pairs in\s?\S+pairs\.csv\.", "".join(north.screen.lines))
 
 
 def finish_both(*typed: Typed) -> list[int]:

@@ -377,7 +377,9 @@ class _Planner:
 
     def _met(self, task: Task) -> float | None:
         """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
-        return None if self._pairs is None else share_met(task, *self._pairs, self._asked.sizes, self._like)
+        # Bins hold whatever falls into them; only caps ask how many share a key.
+        like = () if task.protocol.lists_bins else self._like
+        return None if self._pairs is None else share_met(task, *self._pairs, self._asked.sizes, like)
 
 
 def _is_filter(spec: FieldSpec) -> bool:

@@ -39,7 +39,7 @@ from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
-from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots
+from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots, shuffle_slots
 from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.evaluate import Tables
@@ -418,6 +418,18 @@ class Protocol(Spec):
     @abstractmethod
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:
         """Bytes in both directions, besides those of the engine and of records that match."""
+
+
+class Slotless(Protocol):
+    """A protocol without bins: nothing is fixed before the first message but what binds a side to its table,
+    and a key that stays with the run."""
+
+    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
+        return np.zeros(0, np.int64)
+
+    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
+        nothing = np.zeros(0, np.int64)
+        return shuffle_slots(nothing, nothing, 0, records, entropy)
 
 
 def prepare(

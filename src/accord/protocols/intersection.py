@@ -39,10 +39,9 @@ from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy
 from accord.errors import UsageError
-from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
-from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task, Values
+from accord.protocols.base import NOTHING_TOLD, Guarantee, Release, Slotless, Task, Values
 from accord.protocols.confirm import confirm
 from accord.protocols.lines import (
     CHUNK,
@@ -65,7 +64,7 @@ from accord.protocols.parts.journal import Answer, step, whole
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
-from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
+from accord.protocols.parts.slots import COMMITMENT, exchange_commitments
 from accord.rules.rule import Rule
 from accord.secure.engine import Engine
 from accord.secure.okvs.sizes import MOST
@@ -93,7 +92,7 @@ class Workload:
     asked: int
 
 
-class Intersecting(Protocol):
+class Intersecting(Slotless):
     """A protocol that finds records with common values; it compares nothing and has no bins."""
 
     blocked: ClassVar[bool] = False
@@ -114,14 +113,6 @@ class Intersecting(Protocol):
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
         return Release(task, side, events.Intersection())
-
-    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
-        return np.zeros(0, np.int64)
-
-    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
-        """No slots: only what binds this side to its table."""
-        nothing = np.zeros(0, np.int64)
-        return shuffle_slots(nothing, nothing, 0, records, entropy)
 
     def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return intersect(task, self, mine, engine)

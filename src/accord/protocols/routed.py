@@ -41,12 +41,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import MASKS, Derived, Entropy
+from accord.entropy import MASKS, Derived
 from accord.errors import DataError, PeerError, UsageError
 from accord.errors import Fault as DataFault
 from accord.fields.columns import Records, rows_of
 from accord.privacy import events
-from accord.protocols.base import Guarantee, Options, Protocol, Release, Task
+from accord.protocols.base import Guarantee, Options, Release, Slotless, Task
 from accord.protocols.confirm import confirm
 from accord.protocols.lines import HALF, batches, random_rows
 from accord.protocols.naming import Naming
@@ -57,7 +57,7 @@ from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
-from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
+from accord.protocols.parts.slots import COMMITMENT, exchange_commitments
 from accord.protocols.routing import (
     Placing,
     others_of,
@@ -92,7 +92,7 @@ SINGLE = 64
 _WORK_A_POINT, _WORK_TO_START = 200, 10**8
 
 
-class Routed(Protocol):
+class Routed(Slotless):
     """Records that share a key are compared, brought together in shares: ε = 0, for keys that few share."""
 
     lists_bins: ClassVar[bool] = False
@@ -151,14 +151,6 @@ class Routed(Protocol):
                     "one of these. Then a record that matches nothing can take the place of one that matches."
                 )
         return ""
-
-    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
-        return np.zeros(0, np.int64)
-
-    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
-        """No slots: what binds this side to its table, and the key of its ranks and tokens."""
-        nothing = np.zeros(0, np.int64)
-        return shuffle_slots(nothing, nothing, 0, records, entropy)
 
     # -- a run --------------------------------------------------------------------------------------------
 
@@ -313,6 +305,7 @@ class _Side:
         """By pass."""
         entries = sum(lane.entries[mine.side] for lane in self.lanes)
         self.dummies = entries - sum(len(one.record) for one in self.placings)
+        self.decoys = mine.entropy.stream("decoys")
         self.matches: list[_Matches] = []
         self._payloads: tuple[Words, Words] | None = None
 
@@ -368,9 +361,10 @@ class _Side:
         return moved(found, part.start)
 
     def _inputs(self, rows: Ints) -> dict[str, Ints]:
-        """The circuit's inputs of these records; of none, those of some record."""
+        """The circuit's inputs of these records; of none, those of some record, any: it takes as long."""
         own, size = self.own.records.columns, len(self.own.records)
-        some = np.maximum(rows, 0)
+        others = np.frombuffer(self.decoys.bytes(4 * len(rows)), "<u4").astype(np.int64)
+        some = np.where(rows >= 0, rows, others % max(1, size))
         of = inputs(self.circuit.of, self.role)
         if not size:
             return {one.name: np.zeros((len(rows), one.length), np.int64) for one in of}

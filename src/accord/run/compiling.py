@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from accord.agreement.document import Agreement
-from accord.compilers import ALWAYS, INTERSECTING, LANED, SILENT, Compilers
+from accord.compilers import ALWAYS, INTERSECTING, LANED, ROUTED, SILENT, Compilers
 from accord.kernel import is_being_compiled, when_missing
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
@@ -27,9 +27,10 @@ def modules_of(agreement: Agreement) -> tuple[tuple[str, ...], tuple[int, ...]]:
     engine = agreement.engine.build()
     if not isinstance(engine, OtEngine):
         return (), ()
-    program = compile_circuit(agreement.task.lowered.node, engine.name)
+    program = compile_circuit(agreement.protocol.circuit(agreement.task, (1, 1)), engine.name)
     lanes = sorted({share.lane for share in program.shares})
-    return LANED + ALWAYS + (SILENT if engine.settings.saves else ()), tuple(lanes)
+    routing = ROUTED if program.opens else ()
+    return LANED + ALWAYS + routing + (SILENT if engine.settings.saves else ()), tuple(lanes)
 
 
 @contextmanager
