@@ -18,6 +18,8 @@ from accord.cli.progress import Display
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler, progress, say, wrap
 from accord.notices import Charged, Connected, Done, Progress, Reading, Waiting
+from accord.state.folder import open_state
+from accord.state.ledger import Ledger
 from tests.cli.screen import COLOURS, Screen, Typed, drain, open_terminal
 from tests.cli.terminal import accord, free_port
 
@@ -225,8 +227,11 @@ def test_a_run_that_is_cut_and_resumed_at_two_terminals(
     link = ("link", "--agreement", "agreement.toml", "--out", "pairs.csv", "--partner")
     north = Typed(shops["north-shop"], width, colour, *link, "south-shop", "--listen", at, "a.csv")
     south = Typed(shops["south-shop"], width, colour, *link, "north-shop", "--connect", at, "b.csv")
-    while not all(list(folder.glob("state/accord/runs/*/journal*")) for folder in shops.values()):
-        time.sleep(0.01)
+    # Before the charge a run that is stopped is given up: there is nothing to resume.
+    while not all(
+        Ledger(open_state(folder / "state" / "accord", {}).database).runs() for folder in shops.values()
+    ):
+        time.sleep(0.05)
     north.cut()
     # The partner hears that it was stopped, or only that the line is dead.
     assert finish_both(north, south) in ([130, 10], [130, 8])
