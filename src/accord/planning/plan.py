@@ -187,19 +187,18 @@ class _Planner:
         return self.decide(found)
 
     def _routed(self) -> Agreement | None:
-        """The agreement with routing, for tables that are not small; from counts alone it is the same for all
-        that have its fields and its rule, and found once."""
+        """The agreement with routing, for tables that are not small. Keys and caps come from made-up records
+        alone, whatever table there is: who agrees on them tells nothing of it. So it is the same for all that
+        have its fields and its rule, and found once."""
         agreed, sizes = self._agreement, self._asked.sizes
         if sizes[0] * sizes[1] <= _FEW_PAIRS:
             return None
-        if self._own is not None:
-            return routed_variant(agreed, self._pairs, sizes, self._like)
         grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
         known = agreed.model_dump_json(include={"fields", "salt", "rule"}) + repr((sizes, grids[:1]))
         if known not in _routes:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))
-            found = routed_variant(agreed, self._pairs, sizes, self._like)
+            found = routed_variant(agreed, make_up_pairs(agreed), sizes, self._made_up())
             _routes[known] = None if found is None else (found.blocking, found.protocol)
         kept = _routes[known]
         return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})
@@ -366,13 +365,18 @@ class _Planner:
     @cached_property
     def _like(self) -> list[Tables]:
         """By which it is told how many records share a key: one's own table, or made-up ones of two sizes."""
+        if self._own is None:
+            return self._made_up()
+        columns = self._own.records.columns
+        return [Tables(self._agreement.fields, columns, columns)]
+
+    def _made_up(self) -> list[Tables]:
+        """Made-up tables of two sizes."""
         fields = self._agreement.fields
-        if self._own is not None:
-            return [Tables(fields, self._own.records.columns, self._own.records.columns)]
         # Of the longer ones no filters are asked for, which take the most time to make.
         keys = {name: spec for name, spec in fields.items() if not _is_filter(spec)}
         longer = self._agreement.model_copy(update={"fields": keys})
-        made = (self._pairs, make_up_pairs(longer, _MANY) if keys else None)
+        made = (make_up_pairs(self._agreement), make_up_pairs(longer, _MANY) if keys else None)
         return [Tables(fields, a.columns, b.columns) for a, b in (one for one in made if one is not None)]
 
     def _met(self, task: Task) -> float | None:
