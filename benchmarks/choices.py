@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from accord.agreement.file import parse_agreement
+from accord.datasets.starter import starter_text
 from accord.drafting.how import fit_template
 from accord.planning.figures import Option, cost
 from accord.planning.plan import PlanQuestion, agreed_network, make_plan
@@ -34,9 +35,6 @@ def measure(kind: str, records: int) -> dict[str, object]:
     began = time.process_time()
     found = make_plan(starter, PlanQuestion((records, records), agreed_network(starter)))
     taken = time.process_time() - began
-    whole = parse_agreement(fit_template(kind, "00000000", (10**6, 10**6)), kind)
-    bins = make_plan(whole, PlanQuestion((records, records), agreed_network(whole)))
-    every = [*found.options, *bins.options]
     choice = found.choice
     return dict(
         zip(
@@ -45,8 +43,8 @@ def measure(kind: str, records: int) -> dict[str, object]:
                 *(kind, records, choice.tell(), choice.largest_epsilon, choice.tell_recall()),
                 *(round(choice.comparisons.expected), round(choice.bytes.expected), round(choice.usual, 1)),
                 choice.agreed,
-                *_least([one for one in every if one.all_pairs]),
-                *_least([one for one in every if one.protocol == "laplace" and one.largest_epsilon == 1.6]),
+                *_told(_least(kind, records, lambda one: one.all_pairs)),
+                *_told(_least(kind, records, _is_bins)),
                 round(taken, 1),
             ),
             strict=True,
@@ -54,9 +52,24 @@ def measure(kind: str, records: int) -> dict[str, object]:
     )
 
 
-def _least(options: list[Option]) -> tuple[int, float]:
-    best = min(options, key=cost)
-    return round(best.bytes.expected), round(best.usual, 1)
+def _least(kind: str, records: int, wanted: Callable[[Option], bool]) -> Option:
+    """The cheapest of these options: of the template as it ships, planned again while that helps."""
+    agreed, best = parse_agreement(starter_text(kind, "00000000"), kind), None
+    while True:
+        found = make_plan(agreed, PlanQuestion((records, records), agreed_network(agreed)))
+        least = min(filter(wanted, found.options), key=cost, default=best)
+        assert least is not None
+        if best is not None and cost(least) >= cost(best):
+            return best
+        agreed, best = least.agreement, least
+
+
+def _is_bins(option: Option) -> bool:
+    return option.protocol == "laplace" and option.largest_epsilon == 1.6
+
+
+def _told(option: Option) -> tuple[int, float]:
+    return round(option.bytes.expected), round(option.usual, 1)
 
 
 def tell(row: dict[str, object]) -> str:
@@ -67,8 +80,11 @@ def tell(row: dict[str, object]) -> str:
         return f"{lasting(seconds)}, {sized(octets)}"
 
     days = " (more than a day: nothing sensible)" if float(str(row["seconds"])) > 86_400 else ""
+    choice = str(row["choice"])
+    if choice.startswith("routed"):
+        choice = f"routed by {choice.count(';') + 1} keys (ε = 0)"
     cells = (
-        *(row["kind"], f"{int(str(row['records'])):,}", f"{row['choice']}{days}", row["recall"]),
+        *(row["kind"], f"{int(str(row['records'])):,}", f"{choice}{days}", row["recall"]),
         *(shown(""), shown("all_pairs_"), shown("bins_")),
     )
     return f"| {' | '.join(map(str, cells))} |"

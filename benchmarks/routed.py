@@ -7,9 +7,12 @@ true pairs was found, and F1. `--laplace` links the same tables with bins as the
 the same run. `--slope` fits processor time against records on log-log axes.
 
 `--places` links sparse places instead: points on a square of 131 km, in metres, one in fifty of which is near
-one of the other side's. `--routing` does one pass of routing alone, with the payload of people and caps of 2,
-both sides in one process, without comparisons; nothing of it is kept. A row of the others is written to
-`docs/results/routed.csv` when it is done.
+one of the other side's. `--routing` does one pass of routing alone, with caps of 2 and without comparisons:
+two processes over a socket, with payloads of 80 bytes and then with those of people, of 120. A row of the
+others is written to `docs/results/routed.csv` when it is done.
+
+`--plan` links nothing: `docs/results/routed-plan.csv` is what a plan says of ten thousand people a side and
+more, up to ten million, with all pairs, with bins and with routing.
 """
 
 from __future__ import annotations
@@ -18,10 +21,13 @@ import argparse
 import csv
 import os
 import platform
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +37,17 @@ from scipy.spatial import cKDTree
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
+from accord.benchmarking.bench import SocketChannel
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.entropy import System
 from accord.network import Network
+from accord.planning.figures import Option
 from accord.planning.plan import PlanQuestion, make_plan
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.routing import Placing, route_asked, route_listed
-from accord.secure.party import Wire, run_pair
+from accord.secure.party import Meter, Party, meter_party, run
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
 from accord.table.sinks.files import write_table
@@ -47,23 +55,56 @@ from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "routed.csv"
+PLANNED = RESULTS.with_name("routed-plan.csv")
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+"""For which people are planned."""
 COLUMNS = (
     *("protocol", "kind", "records", "passes", "comparisons", "matches", "true", "recall", "precision"),
     *("bytes", "minutes", "processor_minutes", "anonymous_mib_a", "anonymous_mib_b", "load", "processor"),
 )
 EDGE, NEAR = 1 << 17, 10
 """Metres."""
+PAYLOADS = 10, 15
+"""Words: of routing alone, and of people."""
+_WARM = 10_000
 NETWORK = Network(1000, 0.5)
 """By which the plan is made; the engine takes the line for a slower one, and sends less."""
 
 
 def agree(records: int, protocol: str, places: bool) -> Agreement:
     """What a plan has with this protocol, the quickest of those that it prices."""
-    plan = make_plan(_places() if places else starter("people"), PlanQuestion((records, records), NETWORK))
+    return _quickest(_places() if places else starter("people"), records, protocol).agreement
+
+
+def _quickest(agreed: Agreement, records: int, protocol: str) -> Option:
+    plan = make_plan(agreed, PlanQuestion((records, records), NETWORK))
     options = [
         one for one in plan.options if one.protocol == protocol and (one.largest_epsilon or 0.0) in (0.0, 1.6)
     ]
-    return min(options, key=lambda one: one.seconds.expected).agreement
+    return min(options, key=lambda one: one.seconds.expected)
+
+
+def price(records: int, protocol: str) -> dict[str, object]:
+    """What a plan says of people. Bins are planned from the best on, until no others are quicker: from those
+    of the template, that are for few records, ten million are too far for one plan."""
+    best, last = _quickest(starter("people"), records, protocol), float("inf")
+    while protocol == "laplace" and best.seconds.expected < last:
+        last = best.seconds.expected
+        best = min(best, _quickest(best.agreement, records, protocol), key=lambda one: one.seconds.expected)
+    return {
+        **{"protocol": protocol, "records": records, "passes": len(best.agreement.passes)},
+        **{"comparisons": round(best.comparisons.expected), "bytes": round(best.bytes.expected)},
+        **{"seconds": round(best.seconds.expected), "recall": best.tell_recall()},
+    }
+
+
+def price_all() -> None:
+    """Write what plans say."""
+    rows = [price(records, protocol) for protocol in ("all-pairs", "laplace", "routed") for records in SIZES]
+    with PLANNED.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _places() -> Agreement:
@@ -139,9 +180,9 @@ def _pairs(path: Path) -> np.ndarray:
     return np.array([f"{a} {b}" for a, b in joined])
 
 
-def keep(row: dict[str, object]) -> None:
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
+def keep(row: dict[str, object], into: Path = RESULTS) -> None:
+    new = not into.exists()
+    with into.open("a", newline="") as file:
         writer = csv.DictWriter(file, list(row), lineterminator="\n")
         if new:
             writer.writeheader()
@@ -149,27 +190,49 @@ def keep(row: dict[str, object]) -> None:
     print(row, flush=True)
 
 
-def route_alone(records: int) -> dict[str, object]:
-    """One pass, half of whose keys both sides have."""
-    rng, words = np.random.default_rng(1), 15
-    lane = Lane(0, dict.fromkeys(Side, records), dict.fromkeys(Side, 2), Side.A)
-    key = np.arange(records, dtype=np.uint64)
-    ranks = [rng.integers(0, 2, records) for _ in Side]
-    asks = Placing(np.arange(records), key, ranks[0], 0)
-    lists = Placing(np.arange(records), key + np.uint64(records // 2), ranks[1], 0)
-    payloads, tops = rng.integers(0, 1 << 63, (records, words), np.uint64), np.full(words, 1 << 63, np.uint64)
-    a, b = (Oblivious(side, System()) for side in Side)
-    wire, began, busy = Wire(), time.perf_counter(), time.process_time()
-    asked = route_asked(a, lane, asks, words, System(), lambda count: None)
-    listed = route_listed(b, lane, lists, payloads, tops, System(), lambda count: None)
-    (record, held), masks = run_pair(asked, listed, wire)
+def route_alone(records: int, words: int) -> dict[str, object]:
+    """One pass, half of whose keys both sides have, with payloads of so many words."""
+    with ProcessPoolExecutor(2, get_context("fork")) as pool:
+        told = pool.map(_route, Side, socket.socketpair(), [records] * 2, [words] * 2)
+        return {"records": records, "payload": 8 * words, **{k: v for one in told for k, v in one.items()}}
+
+
+def _route(side: Side, end: socket.socket, records: int, words: int) -> dict[str, object]:
+    """One side, after a small pass: then all loops are loaded. In the end the asker puts shares together."""
+    channel, meter = SocketChannel(end), Meter()
+    run(_pass(side, _WARM, _payloads(_WARM, words)), channel)
+    payloads = _payloads(records if side is Side.B else 0, words)
+    party, began, busy = _pass(side, records, payloads), time.perf_counter(), time.process_time()
+    with Peak(os.getpid()) as peak:
+        record, held = run(meter_party(party, meter), channel)
     seconds, processor = time.perf_counter() - began, time.process_time() - busy
-    whole = payloads[np.maximum(record - records // 2, 0)]
-    met = (held + masks == whole).all(axis=1) & (record >= records // 2)
-    if met.sum() != records - records // 2:
-        raise SystemExit("the shares do not make the payloads")
-    took = {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
-    return {"records": records, "bytes": wire.bytes, **took}
+    if side is Side.B:
+        channel.send(held.reshape(-1).view(np.uint8).data)
+        channel.close()
+    else:
+        masks = np.frombuffer(channel.receive(held.nbytes), np.uint64).reshape(held.shape)
+        met = (held + masks == _payloads(records, words)[record - records // 2]).all(axis=1)
+        if np.sum(met & (record >= records // 2)) != records - records // 2:
+            raise SystemExit("the shares do not make the payloads")
+    took = {"sent": meter.sent, "seconds": round(seconds, 1), "processor_seconds": round(processor, 2)}
+    return {f"{name}_{side.value}": value for name, value in (took | {"mib": peak.anonymous}).items()}
+
+
+def _pass(side: Side, records: int, payloads: np.ndarray) -> Party[tuple[np.ndarray, np.ndarray]]:
+    """A's keys are 0 and on, those of B half as many higher. A asks."""
+    words = payloads.shape[1]
+    lane = Lane(0, dict.fromkeys(Side, records), dict.fromkeys(Side, 2), Side.A)
+    first, ranks = records // 2 * (side is Side.B), np.random.default_rng(1).integers(0, 2, records)
+    own = Placing(np.arange(records), np.arange(first, first + records, dtype=np.uint64), ranks, 0)
+    function, none = Oblivious(side, System()), lambda count: None
+    if side is Side.A:
+        return (yield from route_asked(function, lane, own, words, System(), none))
+    tops = np.full(words, 1 << 63, np.uint64)
+    return own.record, (yield from route_listed(function, lane, own, payloads, tops, System(), none))
+
+
+def _payloads(records: int, words: int) -> np.ndarray:
+    return np.random.default_rng(2).integers(0, 1 << 63, (records, words), np.uint64)
 
 
 def slope() -> float:
@@ -187,6 +250,7 @@ def main() -> None:
     parser.add_argument("--slope", action="store_true")
     parser.add_argument("--places", action="store_true")
     parser.add_argument("--routing", action="store_true")
+    parser.add_argument("--plan", action="store_true")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     for records in asked.records:
@@ -194,7 +258,8 @@ def main() -> None:
             make(records, asked.make, asked.places)
             continue
         if asked.routing:
-            print(route_alone(records), flush=True)
+            for words in PAYLOADS:
+                print(route_alone(records, words), flush=True)
             continue
         with tempfile.TemporaryDirectory() as name:
             # Tables are made by another process, so that this one's memory is not in anybody's way.
@@ -203,6 +268,8 @@ def main() -> None:
             subprocess.run(own, check=True)
             for protocol in ("routed", "laplace") if asked.laplace else ("routed",):
                 keep(measure(records, Path(name), protocol, asked.places))
+    if asked.plan:
+        price_all()
     if asked.slope:
         print(f"slope {slope():.3f}")
 

@@ -14,6 +14,7 @@ from reproduction.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS, Exhibit
 from reproduction.claims import Claim, Evidence, Finding, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.drawing import NAMES, save
+from reproduction.fuzzy import fuzzy_text
 from reproduction.lab import Lab, Size
 from reproduction.sweep import Row, number, stored
 from reproduction.table1 import METHODS, audited_tables
@@ -113,6 +114,8 @@ def page(lab: Lab, results: Path) -> str:
             f"`python -m reproduction {exhibit.experiment}`; data: {_sources(found)}."
         )
         parts += beside
+    if (fuzzy := fuzzy_text(results)) is not None:
+        parts.append("## Sparse places, beside a fuzzy intersection\n\n" + fuzzy)
     return "\n\n".join(parts) + "\n"
 
 

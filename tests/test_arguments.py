@@ -188,6 +188,8 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "epsilon": ([1], True, b"1"),
             "delta": ([1], True, b"1"),
             "greedy": ("no", 1),
+            "answer": TEXT,
+            "answer_epsilon": ([1], True, b"1"),
             **{name: ("3", True, 1.5) for name in ("prune", "window", "spread", "records_per_person", "cap")},
         },
     ),

@@ -51,7 +51,7 @@ LINES: list[tuple[Notice, str]] = [
         Done("0123", 7, 100, 4096, 1.25, 1.6, 9e-13, 0.0, 0.0),
         '{"event": "done", "run": "0123", "matches": 7, "comparisons": 100, "bytes": 4096, "seconds": 1.25, '
         '"epsilon": 1.6, "delta": 9e-13, "charged_epsilon": 0.0, "charged_delta": 0.0, '
-        '"matches_found": null, "peak_mib": []}',
+        '"matches_found": null, "peak_mib": [], "answer": null}',
     ),
 ]
 

@@ -41,13 +41,17 @@ INTERSECTING = (
     "accord.table.csv_scan",
     "accord.secure.okvs.peeling",
     "accord.secure.okvs.rows",
+    "accord.secure.okvs.store",
+    "accord.secure.prf.oblivious",
     "accord.secure.transfer.half_tree",
     "accord.secure.transfer.lpn",
 )
 """What an intersection needs; the last two only with more than some thousand values, so they come last."""
 
-ROUTED = ("accord.secure.okvs.cuckoo", "accord.secure.ot.held", *INTERSECTING)
+ROUTED = ("accord.secure.okvs.cuckoo", "accord.secure.ot.held", "accord.secure.payloads", *INTERSECTING)
 """What routing needs beside what its comparisons do."""
+TALLIED = ("accord.secure.ot.tally",)
+"""With a loop for each lane, of which a tally has one."""
 
 
 class Compilers:

@@ -34,7 +34,8 @@ ORDER = "order"
 _TAG = b"accord entropy v1\0"
 _BLOCK = 1 << 16
 _FEW = 1 << 10
-_KEY = 32
+KEY = 32
+"""Bytes of a key that a stream follows from."""
 
 
 class Entropy(Protocol):
@@ -98,7 +99,7 @@ class Derived:
     """
 
     def __init__(self, key: bytes) -> None:
-        if len(key) != _KEY:
+        if len(key) != KEY:
             raise ValueError("a key has 32 bytes")
         self._key = key
         self._asked: dict[str, int] = {}

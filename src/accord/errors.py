@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 SHOWN_FAULTS = 20
+
+Ending = Literal["", "most_matches", "no_table"]
+"""What a run ends by for good: it passed a bound of the agreement, or no table held a side's values."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class AccordError(Exception):
     """Something went wrong."""
 
     exit_code = 1
+    ends: Ending = ""
 
     def __init__(self, **facts: object) -> None:
         sentence = " ".join((type(self).__doc__ or "").split())
@@ -210,12 +215,24 @@ class RefusedError(AccordError):
     exit_code = 7
 
 
+class NotResumedError(RefusedError):
+    """{problem}"""
+
+
 class ClosedError(AccordError):
     """The run {run} is closed: {count} answers of {partner} did not fit the protocol, and each refusal tells
     it something. {last} Ask {partner} why. Then both run `accord link` again, which spends nothing under the
     same `snapshot=`; `accord forget {run}` removes this one."""
 
     exit_code = 7
+
+
+class ClosedByChanceError(ClosedError):
+    """The run {run} is closed: no table held the values of one side, which is chance in fewer than one of
+    10¹² runs, and that another attempt succeeds would tell something of them. Both run `accord link` again,
+    which spends nothing under the same `snapshot=`; `accord forget {run}` removes this one."""
+
+    exit_code = 17
 
 
 class DifferentAgreementError(AccordError):
@@ -256,6 +273,7 @@ class TooManyMatchesError(AccordError):
     nothing under the same `snapshot=`. `accord forget` removes this run, which would end here again."""
 
     exit_code = 14
+    ends = "most_matches"
 
     def __init__(self, *, most: int, shown: int, partner: str = "the partner") -> None:
         self.most, self.shown = most, shown
@@ -263,6 +281,15 @@ class TooManyMatchesError(AccordError):
         super().__init__(
             most=f"{most:,}", shown=f"{shown:,}" if shown else "None", were=were, partner=partner
         )
+
+
+class NoTableError(AccordError):
+    """No table holds the values of this run: {reason}. This is chance in fewer than one of 10¹² runs. The run
+    is closed: that another attempt succeeds would tell something of the values. Both run `accord link` again,
+    which spends nothing under the same `snapshot=`. If that ends like this, the program is at fault."""
+
+    exit_code = 17
+    ends = "no_table"
 
 
 class TrustError(AccordError):
@@ -276,9 +303,9 @@ class StoppedError(AccordError):
 
     exit_code = 10
 
-    def __init__(self, *, bound: bool = False, **facts: object) -> None:
-        """`bound`: the run has passed the partner's `most_matches`, and would do so again."""
-        self.bound, self.reason = bound, facts.get("reason")
+    def __init__(self, *, ends: Ending = "", **facts: object) -> None:
+        """`ends`: what ended the run for good on the partner's side, and so on this one."""
+        self.ends, self.reason = ends, facts.get("reason")
         super().__init__(**facts)
 
 

@@ -97,6 +97,6 @@ def test_tokens_that_an_engine_opens_are_seen_by_whom_they_are_opened_to() -> No
     by_side = {c.side: c for c in built_in(asking) if c.name == "matched"}
     of_b, of_a = (OneRun.of(by_side[side], honest).view(0, Seeded(1), Seeded(2)) for side in (Side.B, Side.A))
     assert [len(places) for _, places in of_b.answers] == [5]
-    assert 5 * 16 in map(len, of_b.messages)
+    assert 5 * 24 in map(len, of_b.messages)
     assert [len(places) for _, places in of_a.answers] == [0]
     assert of_a.answers[0][0] > 5

@@ -167,7 +167,37 @@ def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
 
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
-    assert "; ε = 1.6, δ = 2^-40 on both sides." in told
+    assert 'name = "routed"' in (shop / "agreement.toml").read_text()
+    assert "; ε = 0.\n" in told
+    assert "`accord ledger budget NAME --epsilon 0 --delta 0`" in told
+
+
+def test_only_how_many_is_drafted_with_noise(shop: Path) -> None:
+    told = run(shop, *FROM, "--answer", "count").stderr
+    text = (shop / "agreement.toml").read_text()
+    assert '[output]\nanswer = "count"\nepsilon = "1"\n' in text
+    assert 'name = "routed"' in text
+    assert "disclose" not in text
+    assert re.search(r"The answer: right within ± \d+ in 95 of 100 runs", told)
+    assert "for one answer: `accord ledger budget NAME --epsilon 1 --delta 0`" in told
+    run(shop, *FROM, "--answer", "count", "--answer-epsilon", "0.5", "--force")
+    assert 'epsilon = "0.5"' in (shop / "agreement.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        (("--answer-epsilon", "1"), "--answer-epsilon is for --answer count"),
+        (("--answer", "count", "--answer-epsilon", "0"), "above 0"),
+        (("--answer", "count", "--disclose", "text"), "a count shows nobody"),
+        (("--answer", "count", "--monthly"), "charged again"),
+    ],
+)
+def test_what_a_count_does_not_go_with(shop: Path, typed: tuple[str, ...], problem: str) -> None:
+    done = accord(shop, "init", *FROM, *typed)
+    assert done.returncode in (2, 3)
+    assert problem in done.stderr
+    assert [path.name for path in shop.iterdir()] == ["shop.csv"]
 
 
 def test_the_head_is_true_of_guesses(shop: Path) -> None:

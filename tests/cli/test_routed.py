@@ -121,3 +121,15 @@ def test_what_the_partner_learns_is_told(folder: Path) -> None:
     assert "to the side that asks: in which passes, and at which rank, a matching pair met" in told
     strict = " ".join(accord(folder, "check", "strict.toml").stdout.split())
     assert "with more there would be no run" in strict
+
+
+def test_a_check_speaks_of_keys_and_of_no_bins(folder: Path) -> None:
+    lines = (folder / "a.csv").read_text().splitlines()
+    born = lines[0].split(",").index('"birth"')
+    cells = lines[1].split(",")
+    (folder / "some.csv").write_text("\n".join([lines[0], ",".join([*cells[:born], "", *cells[born + 1 :]])]))
+    done = accord(folder, "check", "agreement.toml", "some.csv")
+    assert done.returncode == 0, done.stderr
+    assert "Blocking   keys of 2 passes; matches may be missed" in done.stdout
+    assert "No key     1 row without a key of 'both'; every row has some key" in done.stdout
+    assert " bin" not in done.stdout

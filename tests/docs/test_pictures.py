@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from handbook.cost import draw_cost
+from handbook.cost import draw_cost, draw_growth
 from handbook.pictures import drawings
 from handbook.screen import draw_screen
 from handbook.sequence import draw, parse
@@ -94,3 +94,14 @@ def test_the_screen_is_one_that_the_demo_still_prints() -> None:
 def test_the_figure_follows_its_results() -> None:
     results = (ROOT / "docs" / "results" / "size.csv").read_text()
     assert draw_cost(results) != draw_cost(results.replace("5085440177", "6085440177"))
+
+
+def test_the_figure_of_routed_linkage_has_a_dot_for_each_run_and_a_line_for_each_plan() -> None:
+    runs, plans = (
+        (ROOT / "docs" / "results" / name).read_text() for name in ("routed.csv", "routed-plan.csv")
+    )
+    drawn = draw_growth(runs, plans)
+    # Two panels; places are in another table.
+    assert drawn.count("<circle") == 2 * runs.count(",people,")
+    assert drawn.count("<polyline") == 2 * 3
+    assert draw_growth(runs, plans.replace("117001024", "217001024")) != drawn

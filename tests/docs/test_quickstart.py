@@ -68,7 +68,7 @@ def typed(folder: Path, terminal: str, text: str) -> tuple[subprocess.Popen[byte
     home = folder / f".home-{terminal}"
     home.mkdir()
     user, system = pty.openpty()
-    os.write(user, "\n".join([*ANSWERS.get(terminal, []), "y\n"]).encode())
+    os.write(user, "\n".join([*ANSWERS.get(terminal, []), "y", "y\n"]).encode())
     with (folder / f".{terminal}.out").open("wb") as out:
         shell = subprocess.Popen(
             ["bash", "-eu", "-c", text],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -61,6 +62,20 @@ def test_twice_what_is_expected_may_be_shown(
     assert (found.most_matches is None) == (most is None)
     if most is not None:
         assert found.model_dump(mode="json")["most_matches"] == dict(zip("AB", most, strict=True))
+
+
+@pytest.mark.parametrize("typed", ["given surname birth", "latitude longitude"])
+def test_a_count_is_routed_however_small_the_tables(typed: str) -> None:
+    found = draft(typed, (199, 220), count_epsilon="0.5", overlap=0.3).agreement
+    assert found.protocol.name == "routed"
+    assert (found.output.answer, found.output.epsilon) == ("count", Fraction(1, 2))
+    assert found.most_matches is None
+    assert not found.disclose.A
+
+
+def test_a_count_needs_a_key() -> None:
+    with pytest.raises(AgreementError, match="none of the fields can serve as one"):
+        draft("price", (300, 400), count_epsilon="1")
 
 
 @pytest.mark.parametrize("bad", [{"overlap": 0.0}, {"overlap": 1.1}, {"max_time": 0.0}, {"max_time": -1.0}])

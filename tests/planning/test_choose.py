@@ -197,3 +197,15 @@ def test_that_nothing_need_be_spent_comes_before_all_other_warnings() -> None:
 @pytest.mark.parametrize("cheaper", [option(bins=9, recall=0.5, seconds=Range(1, 1, 1))])
 def test_fewer_bins_that_miss_more_are_no_advice(cheaper: Option) -> None:
     assert codes(option(agreed=True), cheaper) == []
+
+
+def test_what_is_sure_to_find_all_is_not_praised_for_being_the_quickest() -> None:
+    none: dict[Side, float | None] = {side: 0.0 for side in Side}
+    routed = taking(13, protocol="routed", epsilon=none, delta=none, recall=0.97, estimated=True)
+    every = [replace(every_pair(70), agreed=True), routed]
+    for recall, sure in ((0.95, True), (1.0, False)):
+        wish = Wanted(recall=recall, max_epsilon=0)
+        choice, missed = choose(every, wish)
+        assert choice.all_pairs
+        why = explain(every, choice, missed, wish)
+        assert ("the quickest with ε = 0 that is sure to find all matches" in why) == sure

@@ -24,6 +24,7 @@ from accord.side import Side
 from accord.simulation.pair import load_both, simulate
 from tests.planning.worlds import LAN
 from tests.protocols.worlds import agreement
+from tests.run import faults
 
 
 def bill(agreed: Agreement, spread: Spread, sizes: tuple[int, int], matches: int = 0) -> costs.Bill:
@@ -96,6 +97,20 @@ def test_intersections_cost_what_they_look_up_and_send(protocol: str, rule: str)
     # Besides what is disclosed of the matches, and which they are.
     assert found.bytes.expected <= run.bytes
     assert 0 < found.work.processor < 1
+
+
+@pytest.mark.parametrize("size", [20, 60])
+def test_a_small_routed_run_costs_what_its_passes_send(size: int) -> None:
+    """Each pass is an evaluation of its own: what is few has no silent OTs."""
+    agreed = faults.agreement("routed")
+    rows = [{"id": f"r{i}", "x": i % 16, "y": i % 7} for i in range(size)]
+    a, b = pa.Table.from_pylist(rows), pa.Table.from_pylist(rows[: size // 2])
+    run = simulate(a, b, agreed, engine="ot", seed=1).runs[0]
+    none = Spread(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    found = bill(agreed, none, (size, size // 2))
+    assert found.comparisons.expected == run.comparisons
+    # Besides what is disclosed of the matches, and which they are.
+    assert 0.97 * run.bytes <= found.bytes.expected <= run.bytes
 
 
 @pytest.mark.parametrize(

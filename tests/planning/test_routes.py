@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from accord.agreement.document import Agreement, DisclosedColumns
 from accord.agreement.file import require_sound
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.fields.load import load_records
 from accord.network import Network
-from accord.planning.plan import Own, PlanQuestion, _Planner, make_plan
+from accord.planning.plan import Own, PlanQuestion, _Planner, make_plan, route
+from accord.planning.routes import _makes_whole
+from accord.protocols.parts.output import Output
 from accord.side import Side
 
+COUNT = Output.model_validate({"answer": "count", "epsilon": 1})
 ASKED = PlanQuestion((20_000, 20_000), Network(1000, 0.5))
 
 
@@ -31,3 +35,48 @@ def test_keys_and_caps_say_nothing_of_ones_own_table() -> None:
     found = [_Planner(agreed, ASKED, one, whole=True)._routed() for one in (None, own)]
     assert found[0] is not None
     assert found[0] == found[1]
+
+
+def test_a_date_in_its_parts_is_no_second_key() -> None:
+    day = {"type": "number", "min": "1", "max": "31", "step": "1", "from": "birth", "derive": "day"}
+    month, year = (
+        day | {"derive": "month", "max": "12"},
+        day | {"derive": "year", "min": "1900", "max": "2029"},
+    )
+    agreed = starter("people")
+    fields = {"birth_month": month, "birth_day": day, "birth_year": year}
+    parts = Agreement.model_validate(agreed.model_dump() | {"fields": agreed.model_dump()["fields"] | fields})
+    for names, same in (
+        (("birth_year", "birth_month", "birth_day"), True),
+        (("birth_year", "birth_day"), False),
+    ):
+        assert _makes_whole(parts, names) == same
+    alone = {name: one for name, one in parts.fields.items() if name != "birth"}
+    assert not _makes_whole(
+        parts.model_copy(update={"fields": alone}), ("birth_year", "birth_month", "birth_day")
+    )
+
+
+def test_an_answer_has_no_pass_that_adds_more_noise_than_pairs() -> None:
+    """In small tables a pass for the last few pairs would drown them all."""
+    agreed, asked = starter("people"), PlanQuestion((1_000, 1_000), Network(1000, 0.5))
+    plain = route(agreed, asked)
+    counted = route(agreed.model_copy(update={"output": COUNT}), asked)
+    assert plain is not None
+    assert counted is not None
+    alike = plain.model_copy(update={"output": COUNT})
+    widths = [one.protocol.widths(one.task)[0] for one in (counted, alike)]
+    assert widths[0] < widths[1] / 2
+    assert len(counted.passes) < len(plain.passes)
+
+
+def test_a_plan_of_an_answer_knows_routing_alone_and_how_near_it_comes() -> None:
+    asked = PlanQuestion((100, 100), Network(1000, 0.5))
+    routed = route(starter("people").model_copy(update={"output": COUNT}), asked)
+    assert routed is not None
+    nobody = {"disclose": DisclosedColumns(), "most_matches": None}
+    found = make_plan(routed.model_copy(update=nobody), asked)
+    assert {one.protocol for one in found.options} == {"routed"}
+    (width,) = found.choice.widths
+    assert f"Its answer: right within ± {width} in 95 of 100 runs" in found.why
+    assert found.to_json()["choice"]["within"] == [width]

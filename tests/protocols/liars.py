@@ -1,7 +1,8 @@
-"""A partner that lies in one thing: side B's part of the disclosure, changed by a test."""
+"""A partner that lies in one thing: side B's part of the disclosure, or one message of a side."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
+from accord.errors import PeerError
 from accord.protocols import linkage
+from accord.protocols.parts.outcome import Outcome
+from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import run_pair
+from accord.secure.party import Party, Receive, Send, run_pair
 from accord.side import Side
 from tests.protocols import worlds
 
@@ -41,3 +45,68 @@ def lie(
         for name in ("GreedyClean", "DiscloseAtEnd"):
             patch.setattr(linkage, name, lying(getattr(linkage, name)))
         run_pair(worlds.run(agreed.task, own_a, chosen), worlds.run(agreed.task, own_b, chosen))
+
+
+Change = Callable[[bytes], bytes]
+"""What is sent in place of a message."""
+
+OF_MATCHES: list[tuple[int, Change, str]] = [
+    (1, lambda m: (9).to_bytes(8, "little") + m[8:], "more matches than there are records"),
+    (1, lambda m: m[:8] + (10**6).to_bytes(8, "little"), "more matches than there are records"),
+    (1, lambda m: m[:-1], "were due"),
+    (2, lambda m: m[:-1] + bytes([m[-1] ^ 1]), "a match that it cannot have found"),
+    (2, lambda m: bytes(len(m)), "a match that it cannot have found"),
+    (2, lambda m: m[:12] * 2, "a match that it cannot have found"),
+    (2, lambda m: m[:-12], "were due"),
+    (3, lambda m: (99).to_bytes(8, "little") + m[8:], "more than its table holds"),
+    (5, lambda m: b"\xff" * len(m), "pairs that are not those"),
+    (5, lambda m: bytes(len(m)), "pairs that are not those"),
+    # In another order, which could tell what opened them.
+    (5, lambda m: m[4:8] + m[:4] + m[12:] + m[8:12], "pairs that are not those"),
+    (5, lambda m: m + m, "were due"),
+]
+"""What an asker may say wrongly at its end: its message, what it says, and what is told of it. *Requires*: in
+the clear, two matches."""
+
+
+def altered(party: Party[Any], number: int, change: Change) -> Party[Any]:
+    """The party with its message of that number changed."""
+    sent, answer = 0, b""
+    effect = next(party)
+    while True:
+        if isinstance(effect, Send):
+            if sent == number:
+                effect = Send(change(bytes(effect.buffer)))
+            sent += 1
+        answer = yield effect  # type: ignore[assignment]
+        try:
+            effect = party.send(answer) if isinstance(effect, Receive) else next(party)
+        except StopIteration as end:
+            return end.value
+
+
+def run_altered(
+    agreed: Agreement, side: Side, number: int, change: Change, engine: Engine
+) -> tuple[Outcome, Outcome]:
+    """A asks, B lists, and a message of one of them is changed; A has two matches."""
+    entropy = Seeded(1)
+    own_a = worlds.side(agreed, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
+    own_b = worlds.side(agreed, Side.B, [(1, 2), (5, 5), (14, 14)], entropy, partner=3)
+    a, b = worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine)
+    if side is Side.A:
+        return run_pair(altered(a, number, change), b)
+    return run_pair(a, altered(b, number, change))
+
+
+def check_flipped(agreed: Agreement, side: Side, number: int, place: int, flip: int, engine: Engine) -> None:
+    """A byte of a message is changed: never a traceback, and never two sides with different outputs."""
+
+    def change(message: bytes) -> bytes:
+        if not message:
+            return message
+        at = place % len(message)
+        return message[:at] + bytes([message[at] ^ flip]) + message[at + 1 :]
+
+    with contextlib.suppress(PeerError):
+        left, right = run_altered(agreed, side, number, change, engine)
+        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)

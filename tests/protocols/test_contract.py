@@ -206,11 +206,11 @@ def test_engines_sizes_and_resumes_are_answered_before_anything_is_sent(name: st
     agreed.protocol.require_engine(task, engine_named("ot"))
     for side, (own, partner) in ((Side.A, SIZES), (Side.B, SIZES[::-1])):
         assert agreed.protocol.refuse_sizes(task, side, own, partner) == ""
-    assert agreed.protocol.refuse_resume(2, 2) == ""
+    assert agreed.protocol.refuse_resume(agreed.task, 2, 2, 0) == ""
     if PROTOCOLS[name].blocked or "greedy" in PROTOCOLS[name].options:
-        assert agreed.protocol.refuse_resume(1, 0) == ""
+        assert agreed.protocol.refuse_resume(agreed.task, 1, 0, 0) == ""
     else:
-        assert "second set of questions" in agreed.protocol.refuse_resume(1, 0)
+        assert "second set of questions" in agreed.protocol.refuse_resume(agreed.task, 1, 0, 0)
 
 
 @pytest.mark.parametrize("name", KINDS)

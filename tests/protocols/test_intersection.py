@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +20,6 @@ from accord.protocols import naming
 from accord.protocols.base import prepare
 from accord.protocols.intersection import Intersecting, lists
 from accord.protocols.lines import LINE, open_lines, rank_rows
-from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.psi import Psi
 from accord.secure.engine import Engine
@@ -32,6 +29,7 @@ from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from accord.simulation.pair import peak_mib
 from tests.protocols import worlds
+from tests.protocols.liars import OF_MATCHES, Change, check_flipped, run_altered
 from tests.protocols.views import views
 from tests.protocols.worlds import run
 from tests.rules import worlds as world
@@ -240,100 +238,42 @@ def test_the_order_of_a_record_among_its_equals_is_not_that_of_the_table() -> No
 # -- a partner that lies ------------------------------------------------------------------------------------
 
 
-def altered(party: Party[Any], number: int, change: Callable[[bytes], bytes]) -> Party[Any]:
-    """The party with its message of that number changed."""
-    sent, answer = 0, b""
-    effect = next(party)
-    while True:
-        if isinstance(effect, Send):
-            if sent == number:
-                effect = Send(change(bytes(effect.buffer)))
-            sent += 1
-        answer = yield effect  # type: ignore[assignment]
-        try:
-            effect = party.send(answer) if isinstance(effect, Receive) else next(party)
-        except StopIteration as end:
-            return end.value
-
-
-def run_altered(
-    side: Side, number: int, change: Callable[[bytes], bytes], engine: Engine
-) -> tuple[Outcome, Outcome]:
-    """A asks, B lists; A has two matches."""
-    entropy = Seeded(1)
-    own_a = worlds.side(EXPAND, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
-    own_b = worlds.side(EXPAND, Side.B, [(1, 2), (5, 5), (14, 14)], entropy, partner=3)
-    a, b = run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine)
-    if side is Side.A:
-        return run_pair(altered(a, number, change), b)
-    return run_pair(a, altered(b, number, change))
-
-
-def last_byte(message: bytes) -> bytes:
-    return message[:-1] + bytes([message[-1] ^ 1])
-
-
-FROM_A: list[tuple[int, Callable[[bytes], bytes], str]] = [
-    (1, lambda m: (9).to_bytes(8, "little") + m[8:], "more matches than there are records"),
-    (1, lambda m: m[:8] + (10**6).to_bytes(8, "little"), "more matches than there are records"),
-    (2, last_byte, "a match that it cannot have found"),
-    (2, lambda m: m[:12] * 2, "a match that it cannot have found"),
-    (3, lambda m: (99).to_bytes(8, "little") + m[8:], "more than its table holds"),
-    (5, lambda m: b"\xff" * len(m), "pairs that are not those"),
-    (5, lambda m: bytes(len(m)), "pairs that are not those"),
-    # In another order, which could tell what opened them.
-    (5, lambda m: m[4:8] + m[:4] + m[12:] + m[8:12], "pairs that are not those"),
-]
-FROM_B: list[tuple[int, Callable[[bytes], bytes], str]] = [
+FROM_B: list[tuple[int, Change, str]] = [
     (1, lambda m: m[::-1], "not in order"),
     (1, lambda m: m[:-24], "were due"),
     (2, lambda m: (1).to_bytes(8, "little") + m[8:], "slots that do not exist"),
 ]
 
 
-@pytest.mark.parametrize(("number", "change", "problem"), FROM_A)
-def test_an_asker_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+@pytest.mark.parametrize(("number", "change", "problem"), OF_MATCHES)
+def test_an_asker_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(Side.A, number, change, IdealEngine())
+        run_altered(EXPAND, Side.A, number, change, IdealEngine())
 
 
 def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(naming, "memory", lambda: 0)
     with pytest.raises(PeerError, match="where this machine has memory for 0"):
-        run_altered(Side.A, 1, lambda message: message, IdealEngine())
+        run_altered(EXPAND, Side.A, 1, lambda message: message, IdealEngine())
 
 
 @pytest.mark.parametrize(("number", "change", "problem"), FROM_B)
-def test_a_lister_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+def test_a_lister_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(Side.B, number, change, IdealEngine())
+        run_altered(EXPAND, Side.B, number, change, IdealEngine())
 
 
 @given(st.sampled_from(list(Side)), st.integers(1, 8), st.integers(0, 2**16), st.integers(1, 255))
 def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
     side: Side, number: int, place: int, flip: int
 ) -> None:
-    """Never a traceback, and never two sides that end with different outputs."""
-    _flip(side, number, place, flip, IdealEngine())
+    check_flipped(EXPAND, side, number, place, flip, IdealEngine())
 
 
 @settings(max_examples=15)
 @given(st.sampled_from(list(Side)), st.integers(1, 12), st.integers(0, 2**16), st.integers(1, 255))
 def test_so_it_is_with_real_cryptography(side: Side, number: int, place: int, flip: int) -> None:
-    _flip(side, number, place, flip, OtEngine())
-
-
-def _flip(side: Side, number: int, place: int, flip: int, engine: Engine) -> None:
-
-    def change(message: bytes) -> bytes:
-        if not message:
-            return message
-        at = place % len(message)
-        return message[:at] + bytes([message[at] ^ flip]) + message[at + 1 :]
-
-    with contextlib.suppress(PeerError):
-        left, right = run_altered(side, number, change, engine)
-        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
+    check_flipped(EXPAND, side, number, place, flip, OtEngine())
 
 
 def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:

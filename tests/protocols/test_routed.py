@@ -6,7 +6,6 @@ key, both have a place there, and the rule holds.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
@@ -24,11 +23,10 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, PeerError, UsageError
-from accord.protocols import naming, routed, routing
+from accord.protocols import naming, routed, routed_pairs, routed_passes, routing
 from accord.protocols.base import prepare
 from accord.protocols.parts.comparers import InTurn
 from accord.protocols.parts.journal import Answer
-from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.routed import Routed
 from accord.rules.evaluate import Tables
@@ -38,7 +36,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Send, receive, run_pair
 from accord.side import Side
 from tests.protocols import worlds
-from tests.protocols.test_intersection import altered, last_byte
+from tests.protocols.liars import OF_MATCHES, Change, check_flipped, run_altered
 from tests.protocols.views import View, views
 from tests.protocols.worlds import run
 from tests.rules import worlds as world
@@ -500,7 +498,7 @@ def test_the_lister_receives_the_same_bytes_whatever_else_the_asker_has(asker: S
 
 def by_bin(patch: pytest.MonkeyPatch) -> None:
     """Broken: the asker tells in which bins it found something."""
-    real = routed._Side._end
+    real = routed_passes.Passes._end
 
     def told(self: Any, comparer: Any, part: slice) -> Party[Any]:
         found = yield from real(self, comparer, part)
@@ -512,7 +510,7 @@ def by_bin(patch: pytest.MonkeyPatch) -> None:
             yield from receive(len(bits))
         return found
 
-    patch.setattr(routed._Side, "_end", told)
+    patch.setattr(routed_passes.Passes, "_end", told)
 
 
 def test_match_bits_by_bin_would_tell_the_lister_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -547,34 +545,8 @@ def test_the_lister_is_opened_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a partner that lies -----------------------------------------------------------------------------------
 
 
-def run_altered(
-    side: Side, number: int, change: Callable[[bytes], bytes], engine: Engine
-) -> tuple[Outcome, Outcome]:
-    """A asks, B lists; A has two matches."""
-    agreed, entropy = agreement("x", cap=1, asks="A"), Seeded(1)
-    own_a = worlds.side(agreed, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
-    own_b = worlds.side(agreed, Side.B, [(1, 2), (5, 5), (14, 14)], entropy, partner=3)
-    a, b = run(agreed.task, own_a, engine), run(agreed.task, own_b, engine)
-    if side is Side.A:
-        return run_pair(altered(a, number, change), b)
-    return run_pair(a, altered(b, number, change))
-
-
-FROM_A: list[tuple[int, Callable[[bytes], bytes], str]] = [
-    (1, lambda m: (9).to_bytes(8, "little") + m[8:], "more matches than there are records"),
-    (1, lambda m: m[:8] + (10**6).to_bytes(8, "little"), "more matches than there are records"),
-    (1, lambda m: m[:-1], "were due"),
-    (2, last_byte, "a match that it cannot have found"),
-    (2, lambda m: bytes(len(m)), "a match that it cannot have found"),
-    (2, lambda m: m[:12] * 2, "a match that it cannot have found"),
-    (2, lambda m: m[:-12], "were due"),
-    (3, lambda m: (99).to_bytes(8, "little") + m[8:], "more than its table holds"),
-    (5, lambda m: b"\xff" * len(m), "pairs that are not those"),
-    (5, lambda m: bytes(len(m)), "pairs that are not those"),
-    (5, lambda m: m[4:8] + m[:4] + m[12:] + m[8:12], "pairs that are not those"),
-    (5, lambda m: m + m, "were due"),
-]
-FROM_B: list[tuple[int, Callable[[bytes], bytes], str]] = [
+LIED_TO = agreement("x", cap=1, asks="A")
+FROM_B: list[tuple[int, Change, str]] = [
     (1, lambda m: m[:-1], "were due"),
     (2, lambda m: m[:-8], "were due"),
     (2, lambda m: m + bytes(8), "were due"),
@@ -585,22 +557,22 @@ FROM_B: list[tuple[int, Callable[[bytes], bytes], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("number", "change", "problem"), FROM_A)
-def test_an_asker_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+@pytest.mark.parametrize(("number", "change", "problem"), OF_MATCHES)
+def test_an_asker_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(Side.A, number, change, IdealEngine())
+        run_altered(LIED_TO, Side.A, number, change, IdealEngine())
 
 
 @pytest.mark.parametrize(("number", "change", "problem"), FROM_B)
-def test_a_lister_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+def test_a_lister_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(Side.B, number, change, IdealEngine())
+        run_altered(LIED_TO, Side.B, number, change, IdealEngine())
 
 
 def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(naming, "memory", lambda: 0)
     with pytest.raises(PeerError, match="where this machine has memory for 0"):
-        run_altered(Side.A, 1, lambda message: message, IdealEngine())
+        run_altered(LIED_TO, Side.A, 1, lambda message: message, IdealEngine())
 
 
 def test_a_token_where_nothing_was_asked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -610,7 +582,7 @@ def test_a_token_where_nothing_was_asked_is_refused(monkeypatch: pytest.MonkeyPa
         record, held = yield from real(*arguments)
         return np.full_like(record, -1), held
 
-    monkeypatch.setattr(routed, "route_asked", forgetful)
+    monkeypatch.setattr(routed_passes, "route_asked", forgetful)
     with pytest.raises(PeerError, match="a token where nothing was asked"):
         link(agreement("x", cap=1), [(1, 1)], [(1, 1)])
 
@@ -620,17 +592,7 @@ def test_a_token_where_nothing_was_asked_is_refused(monkeypatch: pytest.MonkeyPa
 def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
     side: Side, number: int, place: int, flip: int
 ) -> None:
-    """Never a traceback, and never two sides that end with different outputs."""
-
-    def change(message: bytes) -> bytes:
-        if not message:
-            return message
-        at = place % len(message)
-        return message[:at] + bytes([message[at] ^ flip]) + message[at + 1 :]
-
-    with contextlib.suppress(PeerError):
-        left, right = run_altered(side, number, change, OtEngine())
-        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
+    check_flipped(LIED_TO, side, number, place, flip, OtEngine())
 
 
 # -- a run that is cut -------------------------------------------------------------------------------------
@@ -700,8 +662,8 @@ def attempt(mine: dict[Side, OwnSide], journals: dict[Side, Kept], coins: Entrop
     }
     with pytest.MonkeyPatch.context() as patch:
         for place, name in (
-            (routed, "route_asked"),
-            (routed, "route_listed"),
+            (routed_passes, "route_asked"),
+            (routed_passes, "route_listed"),
             (OtEngine, "set_up"),
             (OtEngine, "open"),
         ):
@@ -779,7 +741,8 @@ def test_coins_that_come_back_would_be_noticed() -> None:
 def inner(mine: OwnSide) -> Any:
     """What a side knows in the middle of its run."""
     assert isinstance(CUT.protocol, Routed)
-    return routed._Side(CUT.task, CUT.protocol, mine, IdealEngine())
+    sizes = (len(A_ROWS), len(B_ROWS))
+    return routed_pairs.PairPasses(CUT.task, CUT.protocol.lanes(CUT.task, sizes), mine, IdealEngine())
 
 
 def test_tokens_and_ranks_of_two_runs_are_not_alike() -> None:

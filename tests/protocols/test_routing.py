@@ -5,6 +5,7 @@ Each property stands beside a variant that lacks it, which the same test convict
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,18 +18,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from accord.entropy import Derived, Entropy, Seeded, arrangement
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.protocols import routing
 from accord.protocols.parts.lanes import HASHES, Lane
 from accord.protocols.routing import Placing, placing, route_asked, route_listed
+from accord.rules.blocking.base import MOST_CAP
 from accord.secure.okvs.cuckoo import table_bins
 from accord.secure.okvs.rows import RowHash
 from accord.secure.okvs.tables import failed
 from accord.secure.party import Party, Wire, run_pair
-from accord.secure.payloads import subtract
 from accord.secure.prf.oblivious import Clear, Function, Oblivious
 from accord.side import Side
 from tests.secure.prf.test_oblivious import TINY, none
+from tests.secure.shares import subtract
 from tests.secure.worlds import Fixed
 
 Ints = NDArray[np.int64]
@@ -50,7 +52,7 @@ def keys_of(*keys: int | None) -> Keys:
 some_keys = st.lists(st.none() | st.integers(0, 4), max_size=30)
 
 
-@given(some_keys, st.integers(1, 6), st.integers(0, 99))
+@given(some_keys, st.integers(1, 6) | st.just(MOST_CAP), st.integers(0, 99))
 def test_ranks_are_distinct_below_the_cap_and_none_is_left_free_in_vain(
     keys: list[int | None], cap: int, seed: int
 ) -> None:
@@ -71,6 +73,24 @@ def test_a_record_of_several_keys_has_a_rank_in_each() -> None:
         (0, 7), (0, 8), (0, 9), (1, 8), (1, 9)
     ]  # fmt: skip
     assert found.over == 0
+
+
+def test_as_many_as_the_largest_cap_has_room_for() -> None:
+    found = placing(keys_of(*[0] * MOST_CAP, *[1] * (MOST_CAP + 1)), MOST_CAP, Seeded(1))
+    for key in (0, 1):
+        assert sorted(found.rank[found.key == key].tolist()) == list(range(MOST_CAP))
+    assert found.over == 1
+
+
+def test_ranks_that_nobody_has_take_no_memory() -> None:
+    keys = np.arange(20_000), np.arange(20_000, dtype=np.uint64)
+    held = []
+    for cap in (1, MOST_CAP):
+        tracemalloc.start()
+        placing(keys, cap, Seeded(1))
+        held.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert held[1] < 1.5 * held[0]
 
 
 def test_ranks_follow_from_the_key_of_the_run() -> None:
@@ -423,7 +443,7 @@ def counted(patch: pytest.MonkeyPatch) -> list[int]:
 def once(lane: Lane, asked: Callable[..., Party[object]]) -> Wire:
     wire, own = Wire(), placing(keys_of(1, 2), 2, Seeded(1))
     listed = route_listed(Clear(), lane, own, payloads_of(2), np.full(4, ONES), Seeded(2), none)
-    with pytest.raises(UsageError, match="too few bins"):
+    with pytest.raises(NoTableError, match="too few bins"):
         run_pair(asked(Clear(), lane, own, 4, Seeded(1), none), listed, wire)
     return wire
 
@@ -443,7 +463,7 @@ def test_seeds_that_are_drawn_again_would_be_counted(monkeypatch: pytest.MonkeyP
         for _ in range(2):
             try:
                 return (yield from route_asked(*arguments))  # type: ignore[arg-type]
-            except UsageError:
+            except NoTableError:
                 continue
         raise failed("the queries have too few bins among them")
 

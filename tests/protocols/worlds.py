@@ -71,7 +71,8 @@ def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:
         }
     )
     # Both sides show the same columns here.
-    return load_records(table, agreed.fields, agreed.salt, agreed.disclose.A)
+    shown = dict.fromkeys(name for side in Side for name in agreed.kept_columns(side))
+    return load_records(table, agreed.fields, agreed.salt, tuple(shown))
 
 
 def side(

@@ -140,7 +140,12 @@ def test_limits_are_those_of_the_ledger(done: dict[Side, Office]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "said"), [("waits", "no receipt yet"), ("most_matches", "It has no receipt: ")]
+    ("ended", "said"),
+    [
+        ("waits", "no receipt yet"),
+        ("most_matches", "It has no receipt: "),
+        ("no_table", "It has no receipt: "),
+    ],
 )
 def test_a_run_that_is_not_done_is_not_told_as_if_it_were(
     done: dict[Side, Office], ended: Any, said: str

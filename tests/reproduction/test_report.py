@@ -10,6 +10,7 @@ import pytest
 from reproduction.captions_beyond import replication_steps
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.drawing import save, short, slope
+from reproduction.fuzzy import fuzzy_text
 from reproduction.lab import FULL, OURS, PAPER, QUICK, Lab
 from reproduction.replication import STEPS, factors
 from reproduction.report import available, draw_all, page, remember_machine, table1_text
@@ -265,6 +266,20 @@ def test_what_other_pages_say_of_replication_is_what_was_measured() -> None:
         text = " ".join((root / name).read_text(encoding="utf-8").split())
         assert f"{min(basic):.1f} to {max(basic):.1f} " in text
         assert f"{min(greedy):.2f} to {max(greedy):.2f} " in text
+
+
+def test_places_stand_beside_a_fuzzy_intersection_where_both_were_measured(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    rows = (docs / "results" / "routed.csv").read_text()
+    (tmp_path / "routed.csv").write_text(rows)
+    assert fuzzy_text(tmp_path) is None
+    (tmp_path / "fuzzy.csv").write_text((docs / "results" / "fuzzy.csv").read_text())
+    assert "| 170,522 | 119 | 16 |" in str(fuzzy_text(tmp_path))
+    (place,) = [line for line in rows.splitlines() if line.startswith("routed,places,65536")]
+    (tmp_path / "routed.csv").write_text(rows + place.replace("118912716", "77000000") + "\n")
+    text = str(fuzzy_text(tmp_path))
+    assert "| 170,522 | 77 | 16 |" in text
+    assert "Accord sends 1.00 times (`routed`)" in text
 
 
 def test_slopes_and_short_numbers() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from accord.errors import PeerError, RefusedError, StateError, UsageError
+from accord.errors import NotResumedError, PeerError, RefusedError, StateError, UsageError
 from accord.notices import tell_nobody
-from accord.protocols import intersection, routed
+from accord.protocols import intersection, routed, routed_passes
 from accord.protocols.parts.journal import Answer
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
@@ -83,7 +83,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         OtEngine, "open", lambda self, session, *rest: noted(real_open(self, session, *rest), session.side)
     )
     for name, asks in (("route_asked", True), ("route_listed", False)):
-        monkeypatch.setattr(routed, name, in_pass(getattr(routed, name), asks))
+        monkeypatch.setattr(routed_passes, name, in_pass(getattr(routed_passes, name), asks))
     return found
 
 
@@ -486,6 +486,30 @@ def test_a_partner_that_says_it_kept_the_intersection_does_not_ask_again(
     )
     ending = faults.resume(both, name)
     assert isinstance(ending[liar.other], RefusedError)
+
+
+def test_an_asker_does_not_ask_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt at a pass is another set of questions, which the lister cannot tell from the first; once
+    all passes are kept, nothing is asked and the run goes on however often it was cut."""
+    monkeypatch.setattr(routed, "MOST_RESUMES", 2)
+    both, kept = faults.offices(tmp_path / "asks", "routed"), faults.offices(tmp_path / "kept", "routed")
+    faults.link(both, Wire(frames=20))
+    name = faults.common_run(both)
+    assert name
+    for _ in range(2):
+        assert set(faults.resume(both, name, Wire(frames=20)).values()) == {None}
+    for ending in faults.resume(both, name).values():
+        assert isinstance(ending, NotResumedError)
+        assert "another set of questions" in str(ending)
+        assert "revealed" not in str(ending)
+    faults.require_done(faults.link(both), both, EXPECTED["routed"])
+    faults.link(kept, Wire(frames=66))
+    name = faults.common_run(kept)
+    assert name
+    assert [open_run(o.state, name).steps() for o in kept.values()] == [4, 4]
+    for _ in range(3):
+        faults.resume(kept, name, Wire(frames=3))
+    faults.require_done(faults.resume(kept, name), kept, EXPECTED["routed"])
 
 
 def test_too_many_lines_are_refused_before_anything_is_charged(

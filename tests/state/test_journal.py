@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.errors import StateError
+from accord.errors import PeerError, StateError
 from accord.notices import Mended, Notice
 from accord.run.link import reopen
 from accord.side import Side
@@ -62,6 +62,24 @@ def test_answers_are_read_and_added(tmp_path: Path) -> None:
         journal.keep((answer,))
     journal.close()
     assert path.read_bytes() == written(ANSWERS)
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_a_share_that_both_make_anew_is_dropped_and_nothing_else_is(tmp_path: Path, anew: bool) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(written(ANSWERS[:3]))
+    journal = FileJournal(path)
+    journal.meet(2, anew=anew)
+    assert journal.again == (2 if anew else 3)
+    assert [journal.recall() for _ in range(3)] == [*ANSWERS[:2], None]
+    if not anew:
+        with pytest.raises(PeerError, match="another answer than before"):
+            journal.keep((b"another share",))
+        journal.close()
+        return
+    journal.keep((b"another share",))
+    journal.close()
+    assert read(path) == ([*ANSWERS[:2], b"another share"], 0)
 
 
 @pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])

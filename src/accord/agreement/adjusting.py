@@ -16,6 +16,10 @@ from accord.exact import Number
 from accord.protocols.base import Protocol
 from accord.protocols.registry import protocol_named
 
+ANSWERS = ("pairs", "count")
+_OF_PAIRS = ("disclose", "one_to_one", "most_matches", "series", "accountable", "keep_days")
+"""What nothing can be asked for with an answer."""
+
 
 def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     agreement: Agreement,
@@ -29,9 +33,12 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     spread: int | None = None,
     records_per_person: int | None = None,
     cap: int | None = None,
+    answer: str | None = None,
+    answer_epsilon: Number | None = None,
 ) -> Agreement:
     """The agreement with another protocol or other options: to see what they would find and cost.
 
+    With `answer="count"` only how many match is asked for, with noise of `answer_epsilon`, 1 by default.
     Also with one that no two parties may agree on, since it leaks: the result says what.
     """
     require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
@@ -41,6 +48,8 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     for name, value in given.items():
         _require_kind(name, value)
     changed = agreement.model_dump(mode="json")
+    if answer is not None or answer_epsilon is not None:
+        changed = _asking(changed, answer, answer_epsilon)
     options = changed["protocol"]
     kind = protocol_named(options["name"] if protocol is None else protocol)
     if protocol is not None and protocol != options["name"]:
@@ -56,9 +65,26 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     return parse_agreement(text, "What is asked for", simulated=True)
 
 
+def _asking(changed: dict[str, Any], answer: str | None, epsilon: Number | None) -> dict[str, Any]:
+    """The agreement with an answer, and without what is for pairs alone."""
+    require_text_or_none("answer", answer, "count")
+    _require_kind("answer_epsilon", epsilon)
+    if answer not in (None, *ANSWERS):
+        problem = f"`answer=` is {' or '.join(ANSWERS)}; a table or a sum is written in the agreement."
+        raise UsageError(problem=problem)
+    asked = changed.get("output", {}) if answer is None else {"answer": answer}
+    if asked.get("answer", "pairs") == "pairs":
+        if epsilon is not None:
+            raise UsageError(problem="`answer_epsilon=` is for answers: pairs come without noise.")
+        return changed | {"output": {}}
+    kept = {name: value for name, value in changed.items() if name not in _OF_PAIRS}
+    noise = {"epsilon": "1" if epsilon is None else str(epsilon), "exact": False}
+    return kept | {"output": asked | noise}
+
+
 def _require_kind(name: str, value: object) -> None:
     """Raise for an option of a wrong kind."""
-    if name in ("epsilon", "delta") and value is not None:
+    if name in ("epsilon", "delta", "answer_epsilon") and value is not None:
         require(name, value, "a number, or a text such as '2^-40'", int, float, str, Fraction, Decimal)
     elif name == "greedy" and value is not None:
         require_flag(name, value)

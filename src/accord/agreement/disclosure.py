@@ -15,6 +15,7 @@ from accord.agreement.learnt import describe_origin
 from accord.arguments import require
 from accord.fields.schema import FieldSpec, FrequencyField, Hash, TextField
 from accord.protocols.base import Leakage
+from accord.protocols.parts.answers import tell_widths
 from accord.rules.implied import accepts_unseen, enough_alone
 from accord.rules.rule import Same, fields_of, predicates
 from accord.side import Side
@@ -25,6 +26,10 @@ CONDITION = (
     "records that match nothing, and may go unnoticed: see 'Threat model' in Accord's documentation."
 )
 """What every promise here rests on."""
+EXACT = (
+    "The answer comes without noise (exact = true). A small number, or the same question of a table with one "
+    "record more, can tell that somebody is in it."
+)
 _MOST_LOSSES = 3
 """Ways of matching that are told of one by one: a rule with several `or` has dozens."""
 
@@ -45,8 +50,27 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     found = {stage.name: stage.lines for stage in learned_by_stage(agreement, side)}
     lines = [*found["meeting"], *found["bins"], *found["matches"], *found["agreement"]]
     # What leaks tells more than these lines, and has words of its own.
-    rest = agreement.protocol.leaky or "nothing else: no similarity, no value of a record without a match."
-    return [*lines, rest]
+    return [*lines, agreement.protocol.leaky or tell_rest(agreement, side)]
+
+
+def tell_rest(agreement: Agreement, side: Side) -> str:
+    """That the partner learns nothing else, in the last line."""
+    if agreement.output.answers:
+        return "nothing else: not who matches, nor any value of a record."
+    if agreement.output.learner is side:
+        return f"nothing else: {agreement.party(side.other)} learns no pairs, not even how many there are."
+    return "nothing else: no similarity, no value of a record without a match."
+
+
+def accuracy(agreement: Agreement) -> str:
+    """How near to the truth an answer comes; empty for pairs."""
+    return tell_widths(agreement.output, agreement.protocol.widths(agreement.task))
+
+
+def tell_answer(agreement: Agreement) -> str:
+    """What is asked, and how near to the truth the answer comes; empty for pairs."""
+    near = accuracy(agreement)
+    return f"{agreement.output.asks}; {near}" if near else ""
 
 
 def learned_by_stage(agreement: Agreement, side: Side) -> list[DisclosureStage]:
@@ -57,7 +81,7 @@ def learned_by_stage(agreement: Agreement, side: Side) -> list[DisclosureStage]:
         DisclosureStage("meeting", "When the two sides meet", (_tell_size(agreement, side),)),
         DisclosureStage("bins", "Before anything is compared", told.guarantee.of_all),
         DisclosureStage("comparisons", "While records are compared", ()),
-        DisclosureStage("matches", "Of records that match", _of_matches(told, agreement.party(side.other))),
+        DisclosureStage("matches", "Of records that match", _of_matches(agreement, told, side)),
     ]
 
 
@@ -71,9 +95,14 @@ def _of_rule(told: Leakage, own: str) -> tuple[str, ...]:
     )
 
 
-def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
+def _of_matches(agreement: Agreement, told: Leakage, side: Side) -> tuple[str, ...]:
+    partner, output = agreement.party(side.other), agreement.output
+    if output.answers or output.learner is side:
+        return ()
+    called = "a random name, new in every run" if output.ids == "pseudonyms" else "its id"
+    shown = _tell_shown(told, partner, called)
     lines = [
-        f"for each record that matches one of {partner}'s{_tell_most(told)}: {_tell_shown(told, partner)};",
+        f"for each record that matches one of {partner}'s{_tell_most(told)}: {shown};",
         *told.guarantee.of_matches,
     ]
     if told.fields:
@@ -115,8 +144,8 @@ def _tell_most(told: Leakage) -> str:
     return f", but for no more than {told.most}{of_all}"
 
 
-def _tell_shown(told: Leakage, partner: str) -> str:
-    shown = ", ".join(["its id", *told.columns])
+def _tell_shown(told: Leakage, partner: str, called: str) -> str:
+    shown = ", ".join([called, *told.columns])
     return (
         f"{shown}; some of it encoded as well, by which {partner} checks the match"
         if told.checked_by
@@ -148,8 +177,10 @@ def advice(agreement: Agreement) -> list[str]:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
         notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")
     notes += agreement.protocol.advice(agreement.task)
+    if agreement.output.exact:
+        notes.append(EXACT)
     task = agreement.task
-    if task.unseen and not task.shown_fields:
+    if task.unseen and not task.shown_fields and not agreement.output.answers:
         notes.append(
             "A false match is not noticed: to check matches under the rule, both sides would have to "
             f"disclose {_listed(list(task.unseen))}."

@@ -38,6 +38,7 @@ from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextFiel
 from accord.network import Network
 from accord.protocols.base import Leakage, OneToOne, Task
 from accord.protocols.parts.bound import Bounds, MostRecords
+from accord.protocols.parts.output import PAIRS, Output
 from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.protocols.series import Series
@@ -188,7 +189,18 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days", "series")
+_LATER = (
+    *(
+        "expected",
+        "learnt_from",
+        "most_matches",
+        "one_to_one",
+        "accountable",
+        "keep_days",
+        "series",
+        "output",
+    ),
+)
 KEEP_DAYS = 365
 
 
@@ -227,6 +239,8 @@ class Agreement(Spec):
     """Which pairs are compared: by parts that must all agree, or by passes of which one is enough."""
     protocol: ProtocolOptions
     """What travels between the two, and what it promises to each side."""
+    output: Output = PAIRS
+    """What comes out, and for whom: pairs, or an answer that shows nobody."""
     disclose: DisclosedColumns = DisclosedColumns()
     """Columns that a matching record shows, besides its id."""
     one_to_one: OneToOne = False
@@ -260,13 +274,17 @@ class Agreement(Spec):
         """What is worth seeing at first sight."""
         promises = (self.protocol.guarantee(self.task, side).epsilon for side in Side)
         told = ["no promise" if epsilon is None else f"ε = {float(epsilon):g}" for epsilon in promises]
-        shown = (f"{self.party(side)}: {', '.join(('id', *self.disclosed(side)))}" for side in Side)
+        called = "pseudonym" if self.output.ids == "pseudonyms" else "id"
+        shown = (f"{self.party(side)}: {', '.join((called, *self.disclosed(side)))}" for side in Side)
+        ends = {"a match shows": "; ".join(shown)}
+        if self.output.answers:
+            ends = {"answer": f"{self.output.answer}; nobody is shown"}
         return {
             "parties": f"{self.parties.A} (A) and {self.parties.B} (B)",
             "a match is": str(self.rule),
             "blocking": ", ".join(f"{one.name or 'one pass'}" for one in self.passes) or "none",
             "protocol": f"{self.protocol.name}; A: {told[0]}, B: {told[1]}",
-            "a match shows": "; ".join(shown),
+            **ends,
             "digest": self.digest,
         }
 
@@ -328,6 +346,7 @@ class Agreement(Spec):
             salt=self.salt,
             one_to_one=self.one_to_one,
             most_matches=self.bounds,
+            output=self.output,
         )
 
     def _placement(self) -> bytes:
@@ -362,7 +381,7 @@ class Agreement(Spec):
     @property
     def names(self) -> tuple[str, ...]:
         """Of the columns that fields are made of, and of disclosed ones: what a layout may map."""
-        return agreed_columns(self.fields, (*self.disclose.A, *self.disclose.B))
+        return agreed_columns(self.fields, [name for side in Side for name in self.kept_columns(side)])
 
     @property
     def lists(self) -> tuple[str, ...]:
@@ -379,6 +398,10 @@ class Agreement(Spec):
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B
+
+    def kept_columns(self, side: Side) -> tuple[str, ...]:
+        """Columns that are read besides those of fields: what is disclosed, or what an answer is made of."""
+        return (*self.disclosed(side), *self.output.columns(side))
 
     def party(self, side: Side) -> str:
         return self.parties.A if side is Side.A else self.parties.B

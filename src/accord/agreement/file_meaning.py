@@ -14,6 +14,7 @@ from accord.agreement.file_shape import Where
 from accord.fields.schema import FieldSpec, is_made, is_shown
 from accord.protocols.base import OneToOne, Protocol
 from accord.protocols.one_to_one import asked_scores
+from accord.protocols.parts.output import Output
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.protocols.series import series_faults
 from accord.rules.blocking.base import (
@@ -65,6 +66,9 @@ class _Salvaged:
     """Whether days are named for which a run can be replayed that cannot be."""
     accountable: bool
     series: bool
+    output: Output | None
+    bounded: bool
+    """Whether a side shows no more than so many records."""
 
     @property
     def lists_bins(self) -> bool:
@@ -117,6 +121,8 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         kept_for_nothing="keep_days" in data and not data.get("accountable", False),
         accountable=data.get("accountable") is True,
         series="series" in data,
+        output=_valid(Output, data.get("output", {})),
+        bounded="most_matches" in data,
     )
 
 
@@ -146,6 +152,7 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
         yield from _party_faults(found.parties)
     if found.disclose and "id" in found.disclose.A + found.disclose.B:
         yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+    yield from _output_faults(found)
     yield from _source_faults(found.fields)
     of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
     yield from ((("rule",), fault) for fault in of_rule)
@@ -166,6 +173,34 @@ def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:
     for side, name in (("A", parties.A), ("B", parties.B)):
         if name in ("A", "B", "a", "b"):
             yield ("parties", side), "a party needs a name of its own; A and B name the sides."
+
+
+def _output_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    """What cannot come out, or not by this protocol."""
+    output = found.output
+    if output is None:
+        return
+    yield from ((("output",), fault) for fault in output.faults())
+    if found.kind is not None and not found.kind.shares_matches:
+        if output.answers:
+            problem = f"{found.name} shows who matches, and bounds by nothing how many a record does"
+            yield ("output", "answer"), f"{problem}; answers need protocol 'routed'."
+        if output.learner is not None:
+            yield ("output", "to"), f"with {found.name} both sides see matches; take protocol 'routed'."
+    hidden = "an answer" if output.answers else "a result for one side" if output.learner is not None else ""
+    if hidden and found.one_to_one:
+        yield ("one_to_one",), f"{hidden} cannot be chosen from by both sides; remove one_to_one."
+    if hidden and found.bounded:
+        yield ("most_matches",), f"with {hidden} nobody counts what it shows; remove most_matches."
+    if output.answers and found.disclose is not None and found.disclose.A + found.disclose.B:
+        yield ("disclose",), "an answer shows nobody; remove disclose."
+    if output.ids == "pseudonyms":
+        for name, there in (("series", found.series), ("accountable", found.accountable)):
+            if there:
+                yield (
+                    ("output", "ids"),
+                    f"pseudonyms are new in every run, {name} needs ids that stay; remove one.",
+                )
 
 
 def _source_faults(fields: Mapping[str, FieldSpec]) -> Iterator[tuple[Where, str]]:

@@ -1,8 +1,9 @@
 """Neighbouring tables: what an audit tries to tell apart.
 
 Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1.3]: tables of one size
-that differ in one record, or in those of one person, which match nothing in the partner's table either way.
-So both have the same matches under the rule, and sizes are public. `require_neighbours` holds every case to
+that differ in one record, or in those of one person, which match nothing in the partner's table either way;
+of an answer in which nobody is shown [MATHS §8], in any record. So what comes out is the same, or hides what
+differs, and sizes are public. `require_neighbours` holds every case to
 that, the built-in ones and those of a user.
 
 The built-in cases put the record where past protocols failed, once in A's table and once in B's, since a
@@ -70,6 +71,9 @@ def require_neighbours(case: Case) -> None:
     if not 1 <= differing <= most:
         words = "one record" if most == 1 else f"the records of one person, at most {most}"
         raise UsageError(problem=f"Neighbours differ in {words}; these differ in {differing:,}.")
+    if case.agreement.output.answers:
+        # Nobody is shown, and full keys are in what a record can change: any record may differ.
+        return
     for table, rows in zip(tables, changed, strict=True):
         matching = rows[np.isin(rows, _matching(case, table))]
         if len(matching):

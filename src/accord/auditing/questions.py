@@ -77,5 +77,6 @@ class OneRun:
         own, watched = watched_engines(seen)
         owner = self.program(case.side, table, case.partner.size, entropy, own)
         partner = record_view(self.program(looks, case.partner, table.size, coins, watched), seen)
-        run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
+        ended = run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
+        seen.end(ended[0 if looks is Side.A else 1])
         return seen

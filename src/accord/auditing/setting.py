@@ -21,6 +21,7 @@ from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Cost, Event
 from accord.privacy.noise import losses
 from accord.privacy.number import show
+from accord.protocols.parts.people import whom
 from accord.side import Side
 from accord.simulation.pair import release_of
 
@@ -50,7 +51,9 @@ class SideFacts:
     side: Side
     cost: Cost | None
     records_per_person: int
-    """Whom the cost is for."""
+    """Of whom the cost is for."""
+    whom: str
+    """The same in words."""
     public: bool
     """Whether the agreement calls the bins of this side public."""
     noise: Setting | None
@@ -97,10 +100,12 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
     found, public = release.setting, agreement.leakage(side).guarantee.told == "true bins"
     event = None if public else release.event
     cost = event.cost if event is not None else None
+    several = agreement.protocol.records_per_person(side) or 1
     return SideFacts(
         side=side,
         cost=cost,
-        records_per_person=agreement.protocol.records_per_person(side) or 1,
+        records_per_person=several,
+        whom="for each record, whether or not it matches" if agreement.output.epsilon else whom(several),
         public=public,
         noise=found,
         beyond=_beyond(found) if found else 0.0,

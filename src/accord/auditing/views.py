@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
+from accord.protocols.parts.answers import Answered
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node, Opened
+from accord.secure.circuit import Node, Opened, Tally
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Party, Send
 from accord.side import Side
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 _WORD = 8
 _PER_BATCH = 4
+_MIDDLE = 1 << 32
+"""Added to the numbers of an answer, so that none is below 0."""
 _HEAD = (
     "messages",
     "bytes in all",
@@ -58,6 +61,12 @@ class View:
 
     def by_run(self) -> list[list[bytes]]:
         return [self.messages[start:stop] for start, stop in pairwise([*self.runs, len(self.messages)])]
+
+    def end(self, outcome: object) -> None:
+        """An answer in which nobody is shown comes out of all messages together; it is seen as one more."""
+        answer = getattr(outcome, "answer", None)
+        if isinstance(answer, Answered):
+            self.messages.append(np.array([_MIDDLE + cell.value for cell in answer.cells], "<i8").tobytes())
 
 
 def record_view(party: Party[T], view: View) -> Party[T]:
@@ -101,18 +110,19 @@ class WatchedEngine:
         self._note(blocks.pairs, np.flatnonzero(bits))
         return bits
 
-    def hold(self, circuit: Node) -> Opened:
-        return self._engine.hold(circuit)
+    def hold(self, circuit: Node, tally: Tally | None = None) -> Opened:
+        return self._engine.hold(circuit, tally)
 
     def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         return self._engine.payloads(circuit, table)
 
     def open(self, session: Side, circuit: Opened, blocks: Blocks, table: Table) -> Party[NDArray[np.int64]]:
-        """The tokens that are opened are as good as a message."""
+        """What is opened, or a share of what is tallied, is as good as a message."""
         found = yield from self._engine.open(session, circuit, blocks, table)
-        self._note(blocks.pairs, found[:, 0])
+        cut = int(circuit.tally is None)
+        self._note(blocks.pairs, found[:, :cut].reshape(-1))
         if self._view is not None and len(found):
-            self._view.messages.append(found[:, 1:].astype("<i8").tobytes())
+            self._view.messages.append(found[:, cut:].astype("<i8").tobytes())
         return found
 
     def _note(self, pairs: int, places: NDArray[np.int64]) -> None:

@@ -111,7 +111,6 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 
 def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import show
-    from accord.protocols.parts.people import whom
 
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]
@@ -119,7 +118,7 @@ def _side_lines(facts: SideFacts) -> list[str]:
         return ["none: this protocol promises nothing for any record"]
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
-        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {whom(facts.records_per_person)}",
+        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {facts.whom}",
         f"in words     {facts.tell_suspicion()}",
     ]
     if facts.noise is not None:

@@ -171,6 +171,10 @@ def _judge(
         facts |= {"shown": file.show(agreement, show)} if show else {}
         facts["advice"] += [tell_counting(file.layout.id)] if file.tally.counts_rows else []
         facts["advice"] += tell_unlisted(file.tally.unlisted)
+        if side is not None:
+            from accord.protocols.parts.answers import tell_unfit
+
+            facts["advice"] += tell_unfit(agreement.output, side, file.read)
     facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
     return facts, file
 
@@ -190,6 +194,8 @@ def _unchecked(agreement: Agreement, person: str | None) -> str:
 
     several = any((agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
     columns = "the columns that you disclose" if agreement.disclose.A + agreement.disclose.B else ""
+    if any(agreement.output.columns(side) for side in Side):
+        columns = "the columns that the answer is made of"
     people = "how many records each person has" if several or person else ""
     return " and ".join(filter(None, (columns, people)))
 
@@ -236,14 +242,33 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
         "digest": agreement.digest,
         "parties": {side.value: agreement.party(side) for side in Side},
         "rule": str(agreement.rule),
-        "bins": plan.bins,
+        "bins": plan.bins if agreement.protocol.lists_bins else 0,
         "passes": len(plan.passes),
         "bins_per_record": {side.value: plan.per_record(side) for side in Side},
         "complete": finds_all(agreement),
         "protocol": agreement.protocol.name,
+        "answer": _facts_of_answer(agreement),
         "condition": CONDITION,
         "learned_about": {side.value: learned_about(agreement, side) for side in Side},
         "advice": [*advice(agreement), *cheaper_thresholds(agreement)],
+    }
+
+
+def _facts_of_answer(agreement: Agreement) -> dict[str, Any] | None:
+    """What is asked instead of the pairs, how near the answer comes to the truth, and what a run spends."""
+    from accord.agreement.disclosure import tell_answer
+    from accord.exact import text
+
+    output = agreement.output
+    if not output.answers:
+        return None
+    spends = (
+        "" if output.epsilon is None else f"; each run spends ε = {text(output.epsilon)} for every record"
+    )
+    return {
+        "asked": output.answer,
+        "within": agreement.protocol.widths(agreement.task),
+        "words": tell_answer(agreement) + spends,
     }
 
 
@@ -255,15 +280,17 @@ def _words(path: Path, data: Place | None, facts: dict[str, Any]) -> str:
         f"{path} is sound.",
         f"Digest     {facts['digest']}",
         f"Match      {facts['rule']}",
-        f"Blocking   {counted(facts['bins'], 'bin')}{_passes(facts['passes'])}; {recall}",
+        f"Blocking   {_blocking(facts['bins'], facts['passes'])}; {recall}",
         f"Protocol   {facts['protocol']}",
     ]
+    if facts["answer"] is not None:
+        lines.append(f"Answer     {facts['answer']['words']}")
     lines += [line for one in facts.get("lists", []) for line in _describe_list(one)]
     if data is not None:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
         lines.append(f"Data       {shown(data)} fits: {counted(read['records'], 'record')}{skipped}")
-        lines += _tell_owner(read)
+        lines += _tell_owner(read, "bin" if facts["bins"] else "key")
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
         lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]
     if "expected" in facts:
@@ -285,13 +312,16 @@ def _expected(facts: dict[str, Any]) -> list[str]:
     return [f"Expected   {facts['words']}", *told]
 
 
-def _passes(count: int) -> str:
-    return f" of {count} passes" if count > 1 else ""
+def _blocking(bins: int, passes: int) -> str:
+    """How much there is of it; routing has keys and no bins."""
+    if not bins:
+        return "keys" if passes == 1 else f"keys of {passes} passes"
+    return f"{counted(bins, 'bin')} of {passes} passes" if passes > 1 else counted(bins, "bin")
 
 
-def _tell_owner(read: dict[str, Any]) -> list[str]:
+def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
     """Why rows were left out, which are never compared, and how many people there are: for the owner, since
-    no partner learns it."""
+    no partner learns it. `by`: what a row is compared by, a bin or a key."""
     lines = [
         f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
     ]
@@ -302,10 +332,11 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     if read["in_no_bin"]:
         each = [f"{_rows(rows)} in none of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         of = f" ({', '.join(each)})" if len(read["in_no_bin_of"]) > 1 else ""
-        lines.append(f"No bin     {_rows(read['in_no_bin'])} without a value to compare by{of}")
+        lines.append(f"No {by}     {_rows(read['in_no_bin'])} without a value to compare by{of}")
     elif any(read["in_no_bin_of"].values()):
-        each = [f"{_rows(rows)} in no bin of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
-        lines.append(f"No bin     {', '.join(each)}; every row is in some bin")
+        lacks, has = ("in no bin", "is in some bin") if by == "bin" else ("without a key", "has some key")
+        each = [f"{_rows(rows)} {lacks} of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
+        lines.append(f"No {by}     {', '.join(each)}; every row {has}")
     lines += [
         f"Over cap   {_rows(one['rows'])} of '{one['pass']}' without a place: more share a key than the cap, "
         f"{one['cap']}; which are left out of that pass is drawn for each run"

@@ -93,7 +93,7 @@ def find_layout(
     from accord.fields.schema import agreed_columns
     from accord.table.sniffing import sniff_text
 
-    shown = agreement.disclosed(side) if side is not None else ()
+    shown = agreement.kept_columns(side) if side is not None else ()
     wanted = layout.own_columns(agreed_columns(agreement.fields, shown))
     wanted += ([] if layout.make_ids else [layout.id]) + ([layout.person] if layout.person else [])
     found = sniff_text(data, layout, named, wanted)
@@ -277,7 +277,7 @@ def check_file(
     from accord.side import Side
 
     found, tally = find_layout(agreement, data, layout, named, side), Tally()
-    shown = agreement.disclosed(side) if side is not None else ()
+    shown = agreement.kept_columns(side) if side is not None else ()
     per_person = agreement.protocol.records_per_person(side) if side is not None else None
     try:
         with closing(Counter()) as watch:

@@ -103,7 +103,7 @@ def gather_figures(stage: Stage, done: Mapping[str, Done], seen: tuple[Known, in
         for actor, count in zip((stage.a, stage.b), matched, strict=True)
     )
     return Figures(
-        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
+        *(a, b, end.matches or 0, end.comparisons, end.bytes, end.seconds),
         *(rate(known.found, known.true, known.unknown), refused),
         *_examples(stage, known),
     )

@@ -24,6 +24,12 @@ class Kind(StrEnum):
     customers = "customers"
 
 
+class Answer(StrEnum):
+    PAIRS = "pairs"
+    COUNT = "count"
+
+
+_USUAL_EPSILON = "1"
 _USUAL = Path("agreement.toml")
 _Many = list[str] | None
 
@@ -76,6 +82,19 @@ def init(
             show_default=False,
         ),
     ] = None,
+    answer: Annotated[
+        Answer | None,
+        typer.Option(
+            help="What comes out: the pairs, or only how many there are, with noise, and nobody is shown.",
+            show_default="pairs",
+        ),
+    ] = None,
+    answer_epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ε", help="With --answer count: what a run spends for every record.", show_default="1"
+        ),
+    ] = None,
     overlap: Annotated[
         float | None,
         typer.Option(
@@ -125,7 +144,7 @@ def init(
         answers = {
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
             "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
-            "--monthly": monthly,
+            "--monthly": monthly, "--answer": answer, "--answer-epsilon": answer_epsilon,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
@@ -134,6 +153,9 @@ def init(
     from accord.cli.init_table import draft_from, lay_out_for
     from accord.cli.init_told import Told, read_day
 
+    counts = answer is Answer.COUNT
+    if answer_epsilon is not None and not counts:
+        raise UsageError(problem="--answer-epsilon is for --answer count: pairs come without noise.")
     told = Told(
         table=find_table(table),
         typed=table,
@@ -143,6 +165,7 @@ def init(
         parties=parties,
         disclose=tuple(disclose or ()),
         fields=tuple(field or ()),
+        count_epsilon=(answer_epsilon or _USUAL_EPSILON) if counts else None,
         rarity=rarity,
         overlap=overlap,
         max_time=max_time,

@@ -50,16 +50,17 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
         told = _ask_parties(seen, told)
     if told.records is None:
         told = _ask_records(seen, told)
-    if not told.monthly:
+    shown = told.count_epsilon is None
+    if not told.monthly and shown:
         told = _ask_often(seen, told)
-    if told.overlap is None:
+    if told.overlap is None and shown:
         told = _ask_overlap(seen, told)
     if told.max_time is None:
         told = _ask_time(seen, told)
     told = _ask_values(seen, fields, told)
     told = _ask_ranges(seen, fields, told)
     told = _ask_within(seen, fields, told)
-    if not told.disclose:
+    if not told.disclose and shown:
         told = _ask_disclosed(seen, fields, told)
     say(f"\nThe same without questions: `{command_line(told)}`", err=True)
     return seen, told
@@ -379,6 +380,8 @@ def command_line(told: Told) -> str:
     words += [word for option, given in options for one in given for word in (option, one)]
     words += ["--parties", *told.parties] if told.parties else []
     words += ["--records", *map(str, told.records)] if told.records else []
+    if told.count_epsilon is not None:
+        words += ["--answer", "count", "--answer-epsilon", told.count_epsilon]
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
     words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly

@@ -10,6 +10,7 @@ import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -376,9 +377,19 @@ def _tell_met(draft: Draft) -> str:
     )
 
 
+def _tell_promise(agreed: Agreement) -> tuple[str, str]:
+    """ε and δ of a run, which are the same for both sides in a draft; and as limits of an account."""
+    from accord.exact import text
+    from accord.side import Side
+
+    promised = agreed.leakage(Side.A)
+    epsilon, delta = (text(one or Fraction(0)) for one in (promised.epsilon, promised.delta))
+    words = f"ε = {epsilon}, δ = {delta} on both sides" if promised.epsilon else "ε = 0"
+    return words, f"--epsilon {epsilon} --delta {delta}"
+
+
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
-    from accord.agreement.disclosure import alone
-    from accord.drafting.how import DELTA, EPSILON
+    from accord.agreement.disclosure import accuracy, alone
     from accord.forecast.expected import look_ahead
     from accord.planning.variants import tell_blocking
 
@@ -390,10 +401,8 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
     )
     for note in alone(agreed):
         say(f"Worth knowing: {note}", err=True)
-    way, limit = "all pairs, ε = 0", "--epsilon 0 --delta 0"
-    if agreed.passes:
-        way = f"{tell_blocking(agreed)}; ε = {EPSILON}, δ = {DELTA} on both sides"
-        limit = f"--epsilon {EPSILON} --delta {DELTA}"
+    promise, limit = _tell_promise(agreed)
+    way = f"{tell_blocking(agreed)}; {promise}" if agreed.passes else f"all pairs, {promise}"
     if draft.too_slow:
         say("No way to compare them is that quick: the draft is as if no time had been said.", err=True)
     say(f"Records are compared by: {way}.", err=True)
@@ -401,6 +410,8 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
         say(_tell_met(draft), err=True)
     if outlook := look_ahead(agreed, None, None):
         say(f"Expected: {outlook.describe()}.", err=True)
+    if told_of := accuracy(agreed):
+        say(f"The answer: {told_of}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     _tell_layout(told, beside)
     names = shlex.quote(str(out)), shlex.quote(told.typed)
@@ -410,4 +421,6 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
     often = "for all months together, linked with --series" if agreed.series else "for one run"
     if told.monthly and not agreed.series:
         often = "for every month"
+    if agreed.output.answers:
+        often = "for one answer"
     say(f"An account that allows it, {often}: `accord ledger budget NAME {limit}`.", err=True)

@@ -40,6 +40,8 @@ class Told:
     disclose: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     """What is said of fields: FIELD.WORD=VALUE."""
+    count_epsilon: str | None = None
+    """Of a count, where only that is asked for."""
     rarity: bool = False
     overlap: float | None = None
     max_time: float | None = None
@@ -58,6 +60,7 @@ class Told:
             "--parties": self.parties,
             "--disclose": self.disclose,
             "--field": self.fields,
+            "--answer": self.count_epsilon,
             "--rarity": self.rarity,
             "--overlap": self.overlap,
             "--max-time": self.max_time,
@@ -96,6 +99,7 @@ def answers_of(seen: Seen, told: Told) -> Answers:
         within=said["within"],
         missing=said["missing"],
         missing_values=_lists(said["missing_values"]),
+        count_epsilon=told.count_epsilon,
         rarity=told.rarity,
         overlap=told.overlap,
         max_time=told.max_time,

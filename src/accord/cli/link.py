@@ -22,9 +22,11 @@ from accord.errors import DeclinedError, OtherIdsError, UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
+    from accord.agreement.document import Agreement
     from accord.peer.connection import Reach
     from accord.run.link import Linked
     from accord.run.offer import Offer
+    from accord.side import Side
     from accord.state.runs import StoredRun
     from accord.table.sinks.targets import Target
 
@@ -147,6 +149,7 @@ def link(
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
     from accord.run.compiling import compiling_beside
+    from accord.run.link import own_side
     from accord.run.output import output_headings
     from accord.run.verbs import link as run
     from accord.table.sinks.targets import as_target_or_none, require_free
@@ -155,10 +158,12 @@ def link(
     agreed, table, state = read_agreement(agreement), find_table(data), named_state(context)
     laid_out = read_own_layout(agreed, layout, table)
     accepted = set(accept or ())
-    target = _require_file(as_target_or_none("out", out), as_json)
+    target, side = as_target_or_none("out", out), own_side(agreed, partner)
+    _require_file(target, agreed, side, as_json)
     if target is not None:
         read = [*input_places(table), agreement, layout or layout_beside(table)]
-        require_free(target, [place for place in read if place is not None], force, output_headings(agreed))
+        headings = output_headings(agreed, side)
+        require_free(target, [place for place in read if place is not None], force, headings)
     with Display(as_json, quiet) as display, compiling_beside(agreed):
         account = choose_account(dataset, state, asking=not yes)
         start = partial(
@@ -233,7 +238,9 @@ def resume(
 ) -> None:
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
+    from accord.run.answered import agreement_of
     from accord.run.verbs import resume as go_on
+    from accord.side import Side
     from accord.table.sinks.targets import as_target_or_none
 
     table, state = find_table_or_none(data), named_state(context)
@@ -243,7 +250,8 @@ def resume(
     if run is None and not (as_json or quiet):
         began = known.began[:16].replace("T", " ")
         say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
-    _require_file(as_target_or_none("out", out) or asked.target, as_json)
+    target = as_target_or_none("out", out) or asked.target
+    _require_file(target, agreement_of(known), Side(known.side), as_json)
     if known.done and not as_json:
         say(
             f"The run {name} is finished here, and its receipt is kept. It waits for {known.partner}, which "
@@ -308,10 +316,11 @@ def _latest(state: Path | None) -> str:
     )
 
 
-def _require_file(out: Target | None, as_json: bool) -> Target | None:
-    if out is None and as_json:
+def _require_file(out: Target | None, agreement: Agreement, side: Side, as_json: bool) -> None:
+    """Raise where pairs would get lost among events; an answer is in one of them."""
+    output = agreement.output
+    if out is None and as_json and not output.answers and output.learner is not side.other:
         raise UsageError(problem="With --json the pairs need a file or a table: name it with --out.")
-    return out
 
 
 def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
@@ -336,10 +345,17 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
     """The result on stdout: where it was written, or the pairs themselves."""
     if as_json:
         return
+    if not linked.learns and linked.answer is None:
+        say("Done. The agreement gives the pairs to the other side alone.")
+        return
+    if linked.answer is not None and (linked.out is not None or sys.stdout.isatty()):
+        for line in linked.answer.describe():
+            say(plain(line))
+        return
     if linked.out is None:
         from accord.table.sinks.files import csv_pieces
 
-        for piece in csv_pieces(linked.found, raw=raw):
+        for piece in csv_pieces(linked.result, raw=raw):
             text = str(piece, "utf-8")
             # What the partner wrote into its columns must not reach a terminal as commands to it.
             typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
@@ -347,7 +363,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
     dropped = (
         "" if linked.matches_found is None else f", the best one-to-one set of {linked.matches_found:,} found"
     )
-    say(f"{counted(linked.matches, 'matching pair')} in {linked.out}{dropped}.")
+    say(f"{counted(len(linked.found), 'matching pair')} in {linked.out}{dropped}.")
 
 
 def plain(text: str) -> str:

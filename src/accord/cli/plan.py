@@ -155,8 +155,12 @@ def show(found: Plan) -> None:
 
     ranked = sorted(found.options, key=lambda one: (one is not found.choice, not one.agreed, cost(one)))
     most = max(one.seconds.expected for one in ranked[:_MOST_ROWS])
-    names = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time", "")
+    names: tuple[str, ...] = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time", "")
     rows = [_row(one, found, most) for one in ranked[:_MOST_ROWS]]
+    if any(any(one.widths) for one in ranked):
+        names = (*names[:5], "±", *names[5:])
+        for row, option in zip(rows, ranked, strict=False):
+            row.insert(5, "; ".join(f"{width:,}" for width in dict.fromkeys(option.widths)))
     a, b = found.sizes
     title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
     if found.workers > 1:

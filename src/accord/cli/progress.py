@@ -12,8 +12,8 @@ import typer
 from accord.cli.terminal import Counter, make_bars, say
 from accord.errors import InterruptedEarlyError
 from accord.notices import Connected, Notice, Progress, Reading, encode_notice
-from accord.run.narrator import tell_in_words
-from accord.wording import counted, lasting, sized
+from accord.run.narrator import tell_in_words, tell_matched
+from accord.wording import lasting
 
 _EVENTS_A_SECOND = 5.0
 
@@ -86,7 +86,7 @@ class Display:
             )
             self._task = self._bar.add_task("", total=None, told="")
             self._bar.start()
-        told = f"{counted(notice.matches, 'comparison')} matched, {sized(notice.bytes)}"
+        told = tell_matched(notice)
         if notice.seconds_left is not None:
             told += f", {lasting(notice.seconds_left)} left"
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)

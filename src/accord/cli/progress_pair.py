@@ -99,7 +99,7 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
             done = f"{counted(what.comparisons, 'comparison')}, of which {what.matches:,} matched"
             return f"{done}, {sized(what.bytes)}"
         case Done():
-            found = counted(what.matches, "match", "matches")
+            found = counted(what.matches or 0, "match", "matches")
             return f"done: {found} after {counted(what.comparisons, 'comparison')}"
         case Note() | Dropped() | Mended() | Ended():
             return None

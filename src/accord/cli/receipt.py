@@ -43,7 +43,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
 def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     """Print what a receipt says; both signatures must be valid."""
-    receipt, _ = _open(which, named_state(context))
+    receipt, opened = _open(which, named_state(context))
     facts = receipt.facts
     if as_json:
         # In ASCII: a column's name may hold what steers a terminal.
@@ -52,8 +52,12 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     say(f"Run          {facts['run']}")
     say(f"Agreement    {facts['agreement']}")
     say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
-    kept = tell_kept(facts["matches"], facts.get("matches_found"))
-    say(f"Matches      {kept}, in {counted(facts['comparisons'], 'secure comparison')}")
+    compared = counted(facts["comparisons"], "secure comparison")
+    if facts["matches"] is None:
+        say(f"Matches      not in it, since not both sides were told; {compared}")
+        _say_end(which, opened)
+    else:
+        say(f"Matches      {tell_kept(facts['matches'], facts.get('matches_found'))}, in {compared}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
     if bound := facts.get("accountable"):
         days = counted(bound["keep_days"], "day")
@@ -72,6 +76,22 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
             f"noisy total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}{people}; disclosed {shown} of "
             f"matching records; Accord {party['accord']}, {party['time']}"
         )
+
+
+def _say_end(which: str, state: State) -> None:
+    """What came out, where it is a run of one's own that is named: a receipt has its digest alone."""
+    from accord.run.answered import HIDDEN, answer_of
+    from accord.state.runs import open_run
+
+    if os.path.isfile(which):
+        return
+    known = open_run(state, which).manifest
+    if (answer := answer_of(known)) is not None:
+        for line in answer.describe():
+            say(f"Answer       {_printable(line)}")
+    else:
+        found = HIDDEN if known.matches is None else f"{known.matches:,}, which only your side was told"
+        say(f"Pairs        {found}")
 
 
 @app.command(epilog=example("accord receipt verify 64b0dc2671d70861 --out pairs.csv"))
@@ -118,7 +138,8 @@ def verify(
     if not trusted:
         _refuse(receipt, signers)
     if place is not None and not as_json:
-        say(f"{shown(place)} holds exactly the pairs that both signed.")
+        what = "answer" if receipt.facts["matches"] is None else "pairs"
+        say(f"{shown(place)} holds exactly the {what} that both signed.")
 
 
 def _require_own_log(receipt: Receipt, state: State) -> None:
@@ -146,10 +167,17 @@ def _require_output(receipt: Receipt, state: State, out: Place) -> None:
     from accord.table.layout import Layout
     from accord.table.sources.opening import column_names
 
+    run = open_run(state, receipt.facts["run"])
+    key = run.output_key(receipt.facts["output"])
+    if receipt.facts["matches"] is None:
+        from accord.run.answered import agreement_of, require_answer, require_checkable
+
+        agreed = agreement_of(run.manifest)
+        require_checkable(agreed)
+        return require_answer(receipt, key, agreed, out)
     if not {"id_a", "id_b"} <= set(column_names(out, Layout())):
         problem = "It has no columns id_a and id_b, so no run wrote it."
         raise DataError(shown(out), [Fault("", problem, "Name the output of the run.")])
-    key = open_run(state, receipt.facts["run"]).output_key(receipt.facts["output"])
     require_output(receipt, key, read_truth(out), out)
 
 

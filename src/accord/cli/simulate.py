@@ -43,7 +43,11 @@ def simulate(
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[
         str | None,
-        typer.Option(metavar="PLACE", help=f"Write the matching pairs: {PAIRS}", path_type=str),
+        typer.Option(
+            metavar="PLACE",
+            help=f"Write the matching pairs, or the answer: {PAIRS}",
+            path_type=str,
+        ),
     ] = None,
     truth: Annotated[
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report how good the matches are, too.")
@@ -66,6 +70,18 @@ def simulate(
             "noise, records_per_person, prune, greedy; of local-dp window, spread; of routed cap; "
             "repeatable.",
         ),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="count",
+            help="Ask a routed agreement for how many pairs match, with noise, whatever it asks for: the "
+            "answer of a run, and beside it the exact one.",
+        ),
+    ] = None,
+    answer_epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="ε", help="Of the answer's noise; default: 1, or as agreed."),
     ] = None,
     beyond_blocking: Annotated[
         bool,
@@ -105,6 +121,7 @@ def simulate(
     a, b = find_table(table_a), find_table(table_b)
     changed = read_changes(change or ())
     noise = changed.pop("noise", None)
+    changed |= {"answer": answer, "answer_epsilon": answer_epsilon}
     agreed = adjust(read_agreement(agreement), protocol=protocol, **changed)
     own = {"A": (a, read_own_layout(agreed, layout_a, a)), "B": (b, read_own_layout(agreed, layout_b, b))}
     files = [Path(file) for _, laid_out in own.values() for file in laid_out.list_files.values()]
@@ -136,7 +153,7 @@ def simulate(
     if quality is not None:
         facts |= facts_of(quality) | {"peak_mib": peak_mib()}
     if target is not None:
-        write_pairs(result.found, target, raw=raw, replace=force)
+        write_pairs(result.result, target, raw=raw, replace=force)
     if page is not None:
         cells = NO_CELLS if quality is None else _cells(quality, agreed, own)
         write_page(page, describe_simulation(result, quality, cells), force, private=True)
@@ -186,8 +203,17 @@ def report(result: Simulation) -> dict[str, Any]:
     promises = {side.value: promised for side, promised in result.promises.items()}
     facts["epsilon"] = {side: promised.epsilon for side, promised in promises.items()}
     facts["delta"] = {side: promised.delta for side, promised in promises.items()}
+    facts["answer"] = _facts_of_answer(result)
     facts["passes"] = [asdict(one) for one in result.passes]
     return facts | {"runs": [asdict(run) for run in result.runs]}
+
+
+def _facts_of_answer(result: Simulation) -> list[dict[str, Any]] | None:
+    """Each number of the answer: of the first run, within how much of the truth, and the truth."""
+    if result.answer is None or result.exact_answer is None:
+        return None
+    both = zip(result.answer.cells, result.exact_answer.values, strict=True)
+    return [asdict(cell) | {"exact": exact} for cell, exact in both]
 
 
 def words(facts: dict[str, Any], result: Simulation) -> str:
@@ -196,6 +222,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     spread = f" ± {facts['comparisons_sd']:,.0f} over {len(result.runs)} runs" if len(result.runs) > 1 else ""
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
+        *_describe_answer(facts),
         f"Matches          {_kept(facts)} of {facts['all_matches']:,} that the rule accepts{_where(facts)}",
         f"Recall           {facts['recall']:.4f} under the rule{_where(facts)}",
         f"Precision        {facts['precision']:.4f}",
@@ -221,9 +248,20 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += summary(facts)
     shown = result.found.head(5).to_pylist()
     if shown:
-        lines += ["", "The first pairs:"]
+        hidden = ", which a run would show to nobody" if facts["answer"] is not None else ""
+        lines += ["", f"The first pairs{hidden}:"]
         lines += [plain(f"  {pair['id_a']} – {pair['id_b']}").replace("\n", " ") for pair in shown]
     return "\n".join(lines)
+
+
+def _describe_answer(facts: dict[str, Any]) -> list[str]:
+    """What both sides would learn of a run, and what they would not."""
+    lines = []
+    for cell in facts["answer"] or ():
+        near = f" ± {cell['within']:,}" if cell["within"] else ""
+        name = plain(" · ".join(cell["names"]))
+        lines.append(f"Answer           {name}: {cell['value']:,}{near}; without noise {cell['exact']:,}")
+    return lines
 
 
 def _kept(facts: dict[str, Any]) -> str:

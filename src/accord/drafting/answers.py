@@ -13,11 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from pydantic import ValidationError
+
 from accord.agreement.document import PARTY_PATTERN
 from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, ColumnKind, Confirmed
 from accord.errors import AgreementError, Fault
 from accord.fields.making import parse_date
 from accord.planning.plan import MOST_PLANNED
+from accord.protocols.parts.output import Output
 from accord.wording import did_you_mean
 
 RANGED = {
@@ -70,6 +73,8 @@ class Answers:
     """Seconds that a run may take; None for what is usual (planning/choose.py)."""
     monthly: bool = False
     """Whether it is done again and again, with tables that grow."""
+    count_epsilon: str | None = None
+    """ε of a count, where only how many match is asked for; None for the pairs."""
     as_guessed: bool = False
     """Whether some column was taken for what it looks like, and nobody was asked: cells decided then."""
 
@@ -105,10 +110,30 @@ class Answers:
             yield Fault("`accord init --overlap`", "is a share of the smaller table, above 0 and at most 1.")
         if self.max_time is not None and not 0 < self.max_time < inf:
             yield Fault("`accord init --max-time`", "is a number of seconds above 0.")
+        if self.count_epsilon is not None:
+            yield from self._ill_counted(self.count_epsilon)
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
             mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
             problem = f"each is a whole number from 1 to {MOST_PLANNED:,}."
             yield Fault("`accord init --records`", problem, mend)
+
+    def _ill_counted(self, epsilon: str) -> Iterable[Fault]:
+        try:
+            count_of(epsilon)
+        except ValidationError:
+            problem = "is a number above 0 and at most 64; 1 is usual, and a smaller one protects more."
+            yield Fault("`accord init --answer-epsilon`", problem)
+        if self.disclose:
+            yield Fault(
+                "`accord init --disclose`",
+                "a count shows nobody.",
+                "Leave it out, or `accord init --answer`.",
+            )
+        if self.monthly:
+            mend = "Leave it out: every run that asks again is charged again."
+            yield Fault(
+                "`accord init --monthly`", "a count of a growing table cannot go on from another.", mend
+            )
 
     def _ill_written(self) -> Iterable[Fault]:
         """Answers that are no names, dates or numbers."""
@@ -179,6 +204,11 @@ class Answers:
 
     def policy_of(self, name: str) -> str:
         return self.missing.get(name, POLICIES[0])
+
+
+def count_of(epsilon: str) -> Output:
+    """How many pairs match, with so much noise. Raises `ValidationError` for what is no ε."""
+    return Output.model_validate({"answer": "count", "epsilon": epsilon})
 
 
 def title_of(fields: Iterable[Confirmed]) -> str | None:

@@ -12,24 +12,27 @@ same give the same draft.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.drafting.answers import Answers
+from accord.drafting.answers import Answers, count_of
 from accord.drafting.fields import draft_fields, quote
 from accord.drafting.how import (
     expect_found,
     settle_draft,
+    settle_routed,
     times_as_many,
     write_all_pairs,
+    write_count,
     write_expected,
     write_how,
     write_passes,
 )
 from accord.drafting.passes import choose_passes, keys_to_try
 from accord.drafting.rules import Drafted, draft_rule, sketch_rule
+from accord.errors import AgreementError, Fault
 
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
@@ -109,6 +112,8 @@ class Draft:
 
 def make_draft(answers: Answers, salt: str) -> Draft:
     """The draft for these answers."""
+    if answers.count_epsilon is not None:
+        return _draft_count(answers, answers.count_epsilon, salt)
     rule = draft_rule(answers)
     # Chosen and settled under a salt that is always the same: no draft follows from its salt.
     tried = [key for keys in keys_to_try(answers) for key in keys]
@@ -134,8 +139,29 @@ def make_draft(answers: Answers, salt: str) -> Draft:
     return Draft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
 
 
+def _draft_count(answers: Answers, epsilon: str, salt: str) -> Draft:
+    """The draft of which only how many match comes out: routed, whatever the sizes."""
+    rule, plain = draft_rule(answers), replace(answers, count_epsilon=None, overlap=None)
+    tried = [key for keys in keys_to_try(plain) for key in keys]
+    draft = _parse(_text(plain, rule, write_all_pairs(), tried, _NO_SALT))
+    passes = choose_passes(plain, draft)
+    if passes.passes:
+        # A place has cells, which routing takes from a blocking.
+        keys = list(dict.fromkeys([*passes.keys, *tried]))
+        draft = _parse(_text(plain, rule, write_passes(passes.text), keys, _NO_SALT))
+    found = settle_routed(draft, count_of(epsilon), answers.overlap, answers.max_time)
+    if found is None:
+        problem = "only records that share a key can be counted, and none of the fields can serve as one."
+        mend = "Name more columns with `accord init --type`, or leave out `accord init --answer`."
+        raise AgreementError("The draft", [Fault("`accord init --answer`", problem, mend)])
+    settled, too_slow = found
+    text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
+    return Draft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
+
+
 def require_sound(answers: Answers) -> None:
     """Raise what would be wrong with the draft for these answers, before anything is learnt for it."""
+    answers = replace(answers, count_epsilon=None)
     _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), _NO_SALT))
 
 
@@ -153,12 +179,21 @@ def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: 
         write_expected(answers.records),
         f"{_FIELDS}{fields}",
         how,
-        "# What each side shows of a record that matches; its id is always shown.\n"
-        f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n",
+        _ends(answers),
     ]
-    if answers.overlap is not None and answers.overlap < 0.5:
+    if answers.overlap is not None and answers.overlap < 0.5 and answers.count_epsilon is None:
         parts.append(_MOST.format(*_most_shown(answers, answers.overlap)))
     return "\n".join(parts)
+
+
+def _ends(answers: Answers) -> str:
+    """What comes out."""
+    if answers.count_epsilon is not None:
+        return write_count(answers.count_epsilon)
+    return (
+        "# What each side shows of a record that matches; its id is always shown.\n"
+        f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n"
+    )
 
 
 def _most_shown(answers: Answers, overlap: float) -> list[str]:

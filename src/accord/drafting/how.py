@@ -18,7 +18,8 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.exact import text
 from accord.planning.choose import Wanted
-from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, settle
+from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, route, settle
+from accord.protocols.parts.output import Output
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeySpec
@@ -50,11 +51,17 @@ _KEYS = """\
 # of each side up to `cap` meet in a key, and of more some are left out of that pass, at random.
 """
 _ROUTED = "Records that share a key are brought together in shares."
+_NOBODY = "Nobody learns which match."
 _EXPECTED = """\
 # How many records each side expects to have: for prices that both see.
 [expected]
 A = {}
 B = {}
+"""
+_COUNT = """\
+# What comes out: how many pairs match, and nothing else. Nobody is shown. Each side adds noise, so that the
+# number tells little about any record, whether or not it matches: a run spends epsilon for every record. A
+# smaller one protects more, and the number is less exact. Others are "table", by categories, and "sum".
 """
 _HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | re.MULTILINE)
 """Of a template, from its blocking to its protocol."""
@@ -72,6 +79,16 @@ def settle_draft(
     if max_time is None or not missed:
         return settled, False
     return settle(agreement, replace(asked, wish=Wanted()))[0], True
+
+
+def settle_routed(
+    agreement: Agreement, output: Output, overlap: float | None, max_time: float | None
+) -> tuple[Agreement, bool] | None:
+    """The same for an output that only routing gives; None where nothing serves as a key."""
+    assert agreement.expected is not None
+    asked = PlanQuestion((agreement.expected.A, agreement.expected.B), agreed_network(agreement), overlap)
+    routed = route(agreement.model_copy(update={"output": output}), asked)
+    return None if routed is None else settle_draft(routed, overlap, max_time)
 
 
 def expect_found(settled: Agreement) -> float:
@@ -112,6 +129,8 @@ def write_how(agreement: Agreement) -> str:
     protocol = _write_protocol(options)
     if not agreement.passes:
         return _NOTHING.format(why=_SOON) + protocol
+    if agreement.output.answers:
+        return f"{_KEYS}{_write_blocking(agreement)}\n# {_ROUTED} {_NOBODY}\n{protocol}"
     if not agreement.protocol.lists_bins:
         return f"{_KEYS}{_write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED)}{protocol}"
     return f"{_PASSES}{_write_blocking(agreement)}\n{_NOISY}{protocol}"
@@ -131,6 +150,11 @@ def _tell(line: str) -> str:
 def write_expected(sizes: tuple[int, int]) -> str:
     """The sizes that both announce."""
     return _EXPECTED.format(*sizes)
+
+
+def write_count(epsilon: str) -> str:
+    """What comes out where only how many match is asked for."""
+    return f'{_COUNT}[output]\nanswer = "count"\nepsilon = "{epsilon}"\n'
 
 
 def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:

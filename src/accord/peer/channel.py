@@ -53,6 +53,10 @@ NOTHING_CHARGED = "Nothing was charged. Run again when it is fixed."
 _LINK_AGAIN = (
     "both link again: under the same snapshot that costs nothing again, without one it is charged again."
 )
+_FOR_GOOD = {
+    Reason.BOUND: "The run would end here again. If its bound is too low, agree on another; then ",
+    Reason.NO_TABLE: "The run is closed here, too; ",
+}
 _LINGER_SECONDS = 3.0
 _PING_SECONDS = 2.0
 """Without anything else to send: soon enough for a partner that is less patient than this side."""
@@ -236,12 +240,9 @@ class TlsChannel:
 
     def _raise_stopped(self, reason: Reason) -> None:
         mend = self._mend
-        if self.run and reason is Reason.BOUND:
-            mend = (
-                f"The run would end here again. If its bound is too low, agree on another; then {_LINK_AGAIN}"
-            )
-        bound = reason is Reason.BOUND
-        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend, bound=bound)
+        if self.run and reason.ends:
+            mend = f"{_FOR_GOOD[reason]}{_LINK_AGAIN}"
+        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend, ends=reason.ends)
 
     def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:
         """Fill the view from what was received by then.

@@ -20,6 +20,7 @@ from accord.errors import (
     DifferentAgreementError,
     InterruptedEarlyError,
     InterruptedRunError,
+    NoTableError,
     OutputError,
     PeerError,
     RefusedError,
@@ -57,9 +58,13 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (OutputError, Reason.DATA),
     (WorkerError, Reason.WORKER),
     (TooManyMatchesError, Reason.BOUND),
+    (NoTableError, Reason.NO_TABLE),
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
+
+_SAY_IT = (ConnectionLostError, StoppedError, ClosedError, TooManyMatchesError, NoTableError)
+"""Errors that say themselves what to do about a run that has begun."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +133,7 @@ def _name_partner(error: BaseException, partner: str, run: str) -> BaseException
         error = PeerError(problem=error.problem, partner=partner)
     if isinstance(error, TooManyMatchesError):
         error = TooManyMatchesError(most=error.most, shown=error.shown, partner=partner)
-    if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError | TooManyMatchesError):
-        # Those say what to do themselves.
+    if run and not isinstance(error, _SAY_IT):
         error.add_note(_how_to_go_on(error, run))
     return error
 

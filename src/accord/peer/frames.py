@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from accord.errors import PeerError
+from accord.errors import Ending, PeerError
 
 HEADER = 8
 _WORD = struct.Struct("<Q")
@@ -41,10 +41,16 @@ class Reason(IntEnum):
     STATE = 7
     WORKER = 8
     BOUND = 9
+    NO_TABLE = 10
 
     @property
     def words(self) -> str:
         return _WORDS[self]
+
+    @property
+    def ends(self) -> Ending:
+        """What a run that stops for it ends by for good."""
+        return _ENDS.get(self, "")
 
 
 _WORDS = {
@@ -57,7 +63,10 @@ _WORDS = {
     Reason.STATE: "its stored run does not fit this one",
     Reason.WORKER: "one of its workers ended",
     Reason.BOUND: "more of its records match than the agreement lets it show",
+    Reason.NO_TABLE: "by chance, no table holds its values",
 }
+
+_ENDS: dict[Reason, Ending] = {Reason.BOUND: "most_matches", Reason.NO_TABLE: "no_table"}
 
 
 @dataclass(frozen=True)

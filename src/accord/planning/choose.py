@@ -161,10 +161,12 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
         )
     else:
         parts.append(
-            f"{_praise(options, choice)}: {lasting(choice.seconds.expected)}, "
+            f"{_praise(options, choice, wish)}: {lasting(choice.seconds.expected)}, "
             f"{sized(round(choice.bytes.expected))}, "
             f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
+    if told := choice.tell_widths():
+        parts.append(f"Its answer: {told}.")
     agreed = next(option for option in options if option.agreed)
     if choice is agreed:
         parts.append("It is the agreement as written.")
@@ -193,10 +195,13 @@ def _help(choice: Option, missed: list[Miss]) -> str:
     return f"What would help: {', '.join(ways)}."
 
 
-def _praise(options: Sequence[Option], choice: Option) -> str:
-    """What the choice is among the options; it meets the wish, but quicker ones may not."""
+def _praise(options: Sequence[Option], choice: Option, wish: Wanted) -> str:
+    """What the choice is among the options; it meets the wish, but quicker ones may not, or are less sure."""
     quickest = "the quickest with ε = 0" if choice.largest_epsilon == 0 else "the quickest"
-    return f"Of {_priced(options)}, {choice.tell()} is {quickest} that meets everything that is wanted"
+    quicker = [one for one in options if one.largest_epsilon == 0 and cost(one) < cost(choice)]
+    unsure = choice.largest_epsilon == 0 and any(not misses(one, wish) for one in quicker)
+    sure = "is sure to find all matches and " if unsure else ""
+    return f"Of {_priced(options)}, {choice.tell()} is {quickest} that {sure}meets everything that is wanted"
 
 
 def _priced(options: Sequence[Option]) -> str:

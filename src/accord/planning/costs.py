@@ -12,7 +12,7 @@ what its rounds cost, each priced by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from math import ceil, log2
 
 import numpy as np
@@ -44,6 +44,8 @@ _STRIPS = 1 << 13
 """Rows of A that are priced; the rest is taken to be like them."""
 _BLOCKS = 1 << 16
 """Blocks of which those are chosen."""
+_SINGLES = 1 << 16
+"""Pairs that stand alone, and are all priced."""
 _LARGEST, _ROWS, _UNITS = 96, 12, 4
 """Of a unit the most strips that are priced and the fewest rows, and the fewest units. Units have a multiple
 of these rows, so that no cut tears apart rows that the engine groups (`ot/settings.py`: 1, 2, 4 or 6)."""
@@ -159,18 +161,25 @@ def price_blocks(
     agreement: Agreement, task: Task, drawn: Drawn, slab: int | None, sizes: tuple[int, int]
 ) -> Price:
     """What the engine takes for all blocks; with a slab, rows of A are compared so many at a time."""
-    lanes = task.protocol.lanes(task, sizes)
-    if lanes:
-        return _price_singles(agreement, task.protocol.circuit(task, sizes), sum(lane.bins for lane in lanes))
+    if lanes := task.protocol.lanes(task, sizes):
+        return _price_singles(agreement, task.protocol.circuit(task, sizes), [lane.bins for lane in lanes])
     rows = task.protocol.compared(task, drawn.counts)
     return Price(0, 0, 0) if rows is None else price_sizes(agreement, task, rows, slab)
 
 
-def _price_singles(agreement: Agreement, circuit: Circuit, pairs: int) -> Price:
-    """The same for pairs of which each stands alone."""
-    some = np.ones(min(pairs, _STRIPS), np.int64)
-    sample, name = Blocks.of_sizes(some, some), agreement.engine.name
-    return price_like(circuit, sample, pairs / len(some), name, _settings(agreement))
+def _price_singles(agreement: Agreement, circuit: Circuit, passes: list[int]) -> Price:
+    """The same for pairs of which each stands alone, so many in each pass. Where they are few it counts that
+    every pass is an evaluation of its own, the first ones perhaps too small for silent OTs."""
+    name, settings, pairs = agreement.engine.name, _settings(agreement), sum(passes)
+    if pairs <= _SINGLES:
+        tab = Tab(circuit, name, settings)
+        return Price(*map(sum, zip(*(astuple(tab.add(_singles(count))) for count in passes), strict=True)))
+    return price_like(circuit, _singles(_STRIPS), pairs / _STRIPS, name, settings)
+
+
+def _singles(pairs: int) -> Blocks:
+    ones = np.ones(pairs, np.int64)
+    return Blocks.of_sizes(ones, ones)
 
 
 def price_sizes(agreement: Agreement, task: Task, sizes: tuple[Ints, Ints], slab: int | None = None) -> Price:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from accord.agreement.document import Agreement
 from accord.errors import UsageError
+from accord.protocols.parts.answers import tell_widths
 from accord.side import Side
 from accord.wording import lasting, sized
 
@@ -103,6 +104,8 @@ class Option:
     """Seconds on the machine whose times are written down (machine.py): what is chosen by, so that a choice
     follows from public numbers alone."""
     work: TimeSpent
+    widths: tuple[int, ...] = ()
+    """Within how much of the truth each number of an answer is, in 95 of 100 runs."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -116,6 +119,7 @@ class Option:
             "recall_estimated": self.estimated,
             "bins": self.bins,
             **{name: getattr(self, name).to_json(name != "seconds") for name in FIGURES},
+            "within": [*self.widths],
         }
 
     @property
@@ -123,6 +127,10 @@ class Option:
         """Of the two sides; None where one of them is promised nothing."""
         a, b = self.epsilon.values()
         return None if a is None or b is None else max(a, b)
+
+    def tell_widths(self) -> str:
+        """How near to the truth an answer comes; empty where none is asked for."""
+        return tell_widths(self.agreement.output, self.widths)
 
     def tell_recall(self) -> str:
         """As a number, with a mark if it is estimated."""

@@ -36,7 +36,7 @@ FEED = 0.3
 LISTED, ASKED = 1.5e-6, 2.5e-6
 """Seconds for a value that an intersection lists, and for one that it asks for, every other of which is
 found."""
-POINT = 2e-6
+POINT = 1.4e-6
 """Seconds for a point that is programmed in routing."""
 FEW_CELL, MANY_CELLS, MORE_CELLS = 5e-5, 0.8, 0.35
 """Seconds of a VOLE: for a cell where all are made of OTs alone; otherwise for its first round, and for each

@@ -151,6 +151,11 @@ def settle(agreement: Agreement, question: PlanQuestion) -> tuple[Agreement, tup
     return agreement, missed
 
 
+def route(agreement: Agreement, question: PlanQuestion) -> Agreement | None:
+    """The agreement with routing, for tables of these sizes; None where nothing serves as a key."""
+    return _Planner(agreement, question, None, whole=False).routed()
+
+
 def price_agreed(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
     """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
     planner = _Planner(agreement, question, own, whole=False)
@@ -187,18 +192,24 @@ class _Planner:
         return self.decide(found)
 
     def _routed(self) -> Agreement | None:
-        """The agreement with routing, for tables that are not small. Keys and caps come from made-up records
-        alone, whatever table there is: who agrees on them tells nothing of it. So it is the same for all that
-        have its fields and its rule, and found once."""
+        """The agreement with routing, for tables that are not small, or if nothing else will do."""
         agreed, sizes = self._agreement, self._asked.sizes
-        if sizes[0] * sizes[1] <= _FEW_PAIRS:
+        if sizes[0] * sizes[1] <= _FEW_PAIRS and not agreed.output.hides:
             return None
+        return self.routed()
+
+    def routed(self) -> Agreement | None:
+        """The agreement with routing; None where nothing serves as a key. Keys and caps come from made-up
+        records alone, whatever table there is: who agrees on them tells nothing of it. So it is the same for
+        all that have its fields and its rule, and found once."""
+        agreed, sizes = self._agreement, self._asked.sizes
         grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
-        known = agreed.model_dump_json(include={"fields", "salt", "rule"}) + repr((sizes, grids[:1]))
+        known = agreed.model_dump_json(include={"fields", "salt", "rule"})
+        known += repr((sizes, grids[:1], agreed.output.epsilon, self._terms.matches))
         if known not in _routes:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))
-            found = routed_variant(agreed, make_up_pairs(agreed), sizes, self._made_up())
+            found = routed_variant(agreed, make_up_pairs(agreed), sizes, self._made_up(), self._terms.matches)
             _routes[known] = None if found is None else (found.blocking, found.protocol)
         kept = _routes[known]
         return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})
@@ -353,6 +364,7 @@ class _Planner:
             seconds=costed.seconds,
             usual=costed.usual,
             work=costed.work,
+            widths=tuple(task.protocol.widths(task)),
         )
 
     @cached_property

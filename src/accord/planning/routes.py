@@ -4,7 +4,8 @@ Keys are made of all fields that can be one, alone or up to three together; they
 nobody (made_up.py), or on rows of one's own table as they may look at the partner's. Of each it is seen which
 of the pairs that the rule accepts share it, and of longer tables like them, how many others a record shares
 it with: that says what a cap loses (protocols/routing.py). Then one is taken after the other, with the cap
-that finds most of what is not found yet for what it costs, until nothing finds any more.
+that finds most of what is not found yet for what it costs, until nothing finds any more; for an answer, until
+nothing finds more than its noise grows by.
 
 A blocking of cells is routed as it is, with cells just wide enough.
 """
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.fields.columns import Records
+from accord.fields.recipe import DATE_WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, Hash, NumberField, TextField
 from accord.protocols.routed import Routed
 from accord.protocols.routing import others_of, placed_of
@@ -40,6 +42,9 @@ MOST_PASSES = 8
 _MOST_FIELDS = 12
 """Of which keys are made: beyond, the combinations are too many to try."""
 _LEAST_GAIN = 0.0005
+_STRAYS = 8.0
+"""By how many pairs an answer with ε = 1 strays the more for each pair more that a record may be in: twice
+3.9, the width of the noise of both sides with scale 1 (privacy/noise_answers.py)."""
 _FEW_VALUES = 1 << 12
 """A number of more steps is measured, not shared."""
 _CROWD = 40.0
@@ -63,9 +68,10 @@ def routed_variant(
     pairs: tuple[Records, Records] | None,
     sizes: tuple[int, int],
     like: Sequence[Tables],
+    matches: int = 0,
 ) -> Agreement | None:
-    """The agreement with routing in place of its protocol and blocking, for tables that are like others; None
-    where nothing serves as a key."""
+    """The agreement with routing in place of its protocol and blocking, for tables that are like others, of
+    which so many pairs may match; None where nothing serves as a key."""
     grids = [part for one in agreement.passes for part in one.parts if isinstance(part, GridSpec)]
     if grids:
         cells = _cells(agreement, grids[0])
@@ -76,7 +82,7 @@ def routed_variant(
     accepted = np.flatnonzero(holds(agreement.rule, tables, rows, rows))
     if not len(accepted):
         return None
-    chosen = _choose(list(_try_all(agreement, tables, accepted, sizes, like)))
+    chosen = _choose(list(_try_all(agreement, tables, accepted, sizes, like)), _least(agreement, matches))
     passes = [
         PassSpec(
             name=" and ".join(name.replace("_", " ") for name in one.fields),
@@ -122,7 +128,7 @@ def _try_all(
     names = [name for name, spec in agreement.fields.items() if _is_key(spec)][:_MOST_FIELDS]
     for count in (1, 2, 3):
         for some in combinations(names, count):
-            if not _same_source(agreement, some):
+            if not _same_source(agreement, some) and not _makes_whole(agreement, some):
                 yield from _try(agreement, some, tables, accepted, sizes, like)
 
 
@@ -143,6 +149,15 @@ def _same_source(agreement: Agreement, names: tuple[str, ...]) -> bool:
         one[0] == other[0] and _is_whole(one[1]) != _is_whole(other[1])
         for one, other in combinations(columns, 2)
     )
+
+
+def _makes_whole(agreement: Agreement, names: tuple[str, ...]) -> bool:
+    """Whether these are all parts of a date that is a key itself: it would be the same key."""
+    fields = agreement.fields
+    dates = {frozenset(one.columns(name)) for name, one in fields.items() if isinstance(one, DateField)}
+    parts = {getattr(fields[name], "derive", None) for name in names}
+    columns = {frozenset(fields[name].columns(name)) for name in names}
+    return parts >= set(DATE_WORDS) and len(columns) == 1 and columns <= dates
 
 
 def _is_whole(spec: FieldSpec) -> bool:
@@ -168,8 +183,15 @@ def _try(
         yield _Tried(names, cap, met.astype(np.float64) * placed)
 
 
-def _choose(tried: list[_Tried]) -> list[_Tried]:
-    """One after the other what finds the most for its cost; a key once."""
+def _least(agreement: Agreement, matches: int) -> float:
+    """What share of the pairs a pass must find for each record that it has room for: of an answer with noise
+    as much as the noise grows by it. With more it would miss less, and be farther from the truth."""
+    epsilon = agreement.output.epsilon
+    return 0.0 if epsilon is None else _STRAYS / float(epsilon) / max(1, matches)
+
+
+def _choose(tried: list[_Tried], least: float = 0.0) -> list[_Tried]:
+    """One after the other what finds the most for its cost; a key once, and one in any case."""
     chosen: list[_Tried] = []
     apart = np.ones(len(tried[0].found)) if tried else np.ones(0)
     while len(chosen) < MOST_PASSES:
@@ -177,9 +199,11 @@ def _choose(tried: list[_Tried]) -> list[_Tried]:
         left = [one for one in tried if one.fields not in taken]
         gains = [float((apart * one.found).mean()) for one in left]
         worth = [gain / one.cap * _PLAIN ** len(one.fields) for one, gain in zip(left, gains, strict=True)]
-        if not left or max(gains) < _LEAST_GAIN:
+        more = least if chosen else 0.0
+        found = [n for n, one in enumerate(left) if gains[n] >= max(_LEAST_GAIN, more * one.cap)]
+        if not found:
             break
-        best = max((n for n in range(len(left)) if gains[n] >= _LEAST_GAIN), key=worth.__getitem__)
+        best = max(found, key=worth.__getitem__)
         chosen.append(left[best])
         apart = apart * (1 - left[best].found)
     return chosen

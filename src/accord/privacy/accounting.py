@@ -30,7 +30,7 @@ import numpy as np
 
 from accord.errors import UsageError
 from accord.privacy import noise
-from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise, Reports
+from accord.privacy.events import NO_COST, Cost, Event, NoisyAnswer, NoisyCounts, Promise, Reports
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.number import above, exp
 
@@ -141,6 +141,8 @@ def _losses(event: Event) -> Losses:
             return repeat(response.losses(), people)
         case Promise(cost):
             return _promised(cost)
+        case NoisyAnswer():
+            return _promised(event.cost)
     raise UsageError(problem=f"No accountant knows the losses of '{type(event).__name__}'.")
 
 

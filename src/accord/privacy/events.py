@@ -4,6 +4,7 @@
     AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
     Intersection  the same, by private set intersection
     Routing       the same, by keys that are brought together in shares
+    NoisyAnswer   a count, table or sum of a linkage with noise, and nothing else: ε, δ = 0, for every record
     Reports       a bin that each record reports by randomised response: ε, δ = 0, losses known exactly
     PublicBins    the bins of a table that the agreement calls public: nothing is promised, nothing is spent
     Promise       something of which only its (ε, δ) is known
@@ -92,6 +93,17 @@ class Routing:
 
 
 @dataclass(frozen=True)
+class NoisyAnswer:
+    """An answer to which every record may have added; `epsilon` is that of all its cells."""
+
+    epsilon: Fraction
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(self.epsilon, Fraction(0))
+
+
+@dataclass(frozen=True)
 class Reports:
     """One reported bin a record, for every record; a person has up to `records_per_person`."""
 
@@ -119,11 +131,13 @@ class Promise:
     cost: Cost
 
 
-Event = NoisyCounts | AllPairs | Intersection | Routing | Reports | PublicBins | Promise
+Event = NoisyCounts | AllPairs | Intersection | Routing | NoisyAnswer | Reports | PublicBins | Promise
 
 
 def covered_records(event: Event) -> int | None:
     """The event's cost holds for each person with up to so many records; None where it holds for any."""
+    if isinstance(event, NoisyAnswer):
+        return 1
     return event.records_per_person if isinstance(event, NoisyCounts | Reports) else None
 
 
@@ -145,6 +159,8 @@ def encode(event: Event) -> bytes:
             body |= _people(people) | ({"versions": versions} if versions != 1 else {})
         case Promise(cost):
             body |= _cost(cost)
+        case NoisyAnswer(epsilon):
+            body |= {"epsilon": text(epsilon)}
         case Reports(response, people):
             body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)} | _people(people)
         case AllPairs() | Intersection() | Routing() | PublicBins():
@@ -187,6 +203,8 @@ def _event(body: dict[str, object]) -> Event:
             return Routing()
         case "PublicBins":
             return PublicBins()
+        case "NoisyAnswer":
+            return NoisyAnswer(exact(str(body["epsilon"]), "ε"))
         case "Reports":
             return Reports(_response(body), _read_people(body))
         case "Promise":

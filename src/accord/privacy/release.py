@@ -25,7 +25,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from accord.naming import fold_name
-from accord.privacy.events import Event, encode
+from accord.privacy.events import Event, NoisyAnswer, encode
 
 _RELEASE = b"accord release v1\0"
 _PLACE = b"accord place v1\0"
@@ -48,6 +48,9 @@ def snapshot_place(account: str, snapshot: str, place: bytes) -> bytes:
 
 def release_key(account: str, snapshot: str | None, run: str, place: bytes, event: Event) -> bytes:
     """32 bytes, the same for the same release: of this snapshot, or without one of this run."""
+    # An answer depends on the partner's table, too: its noise must not come back under a name.
+    if isinstance(event, NoisyAnswer):
+        snapshot = None
     table = (b"run", run.encode()) if snapshot is None else (b"snapshot", fold_name(snapshot).encode())
     return _digest(_RELEASE, fold_name(account).encode(), *table, place, encode(event))
 

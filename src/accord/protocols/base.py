@@ -33,10 +33,12 @@ from accord.fields.columns import Records
 from accord.fields.schema import is_shown
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
+from accord.protocols.parts.answers import Question
 from accord.protocols.parts.bound import Bounds, Most
 from accord.protocols.parts.disclosed import Shape
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.output import PAIRS, Output
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots, shuffle_slots
@@ -88,6 +90,8 @@ class Task:
     one_to_one: OneToOne = False
     most_matches: Bounds = field(default_factory=dict)
     """The most records that each side shows (bound.py); all that match, if it has no bound."""
+    output: Output = PAIRS
+    """What comes out, and for whom."""
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -113,7 +117,8 @@ class Task:
     def checked_by(self) -> tuple[str, ...]:
         """The fields by which both sides check every match under the rule (disclose.py): all of the rule,
         where both show them in any case. Greedy has checks of its own."""
-        return () if self.protocol.shown_fields(self) or self.unseen else fields_of(self.rule)
+        hidden = self.protocol.shown_fields(self) or self.output.learner or self.output.answers
+        return () if hidden or self.unseen else fields_of(self.rule)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -151,9 +156,9 @@ class Release:
         return self.side.value.encode() + self.task.placement
 
 
-Told = Literal["nothing", "noisy counts", "reports", "true bins", "suppressed counts"]
-"""What is told of all records: nothing; padded bin sizes; a randomised bin of each; the bins as they are; bin
-sizes from which records were taken away."""
+Told = Literal["nothing", "answer", "noisy counts", "reports", "true bins", "suppressed counts"]
+"""What is told of all records: nothing; an answer to which all add; padded bin sizes; a randomised bin of
+each; the bins as they are; bin sizes from which records were taken away."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +245,9 @@ class Protocol(Spec):
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
     replayed: ClassVar[bool] = True
     """Whether its runs can be replayed, and so be accountable."""
+    shares_matches: ClassVar[bool] = False
+    """Whether match bits stay shared, and no record is in more pairs than is known: so that there are answers
+    without names, and results for one side alone."""
     in_series: ClassVar[bool] = False
     """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
@@ -312,6 +320,10 @@ class Protocol(Spec):
 
     # -- a run --------------------------------------------------------------------------------------------
 
+    def made_anew(self, task: Task, step: int) -> bool:
+        """Whether a step of the journal has another answer each time that it is done: shares."""
+        return False
+
     @abstractmethod
     def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         """One side of the protocol."""
@@ -329,8 +341,8 @@ class Protocol(Spec):
         """How many steps of the journal may be under way at once (journal.py)."""
         return 1
 
-    def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
-        """Why a run that was cut after so many steps cannot go on; empty where it can."""
+    def refuse_resume(self, task: Task, own_steps: int, partner_steps: int, resumes: int) -> str:
+        """Why a run that was cut after so many steps, and resumed so often, cannot go on; empty if it can."""
         return ""
 
     def equal(self, task: Task) -> frozenset[str]:
@@ -356,7 +368,7 @@ class Protocol(Spec):
         guarantee = self.guarantee(task, side)
         return Leakage(
             guarantee=guarantee,
-            bins=0 if guarantee.told == "nothing" else task.blocking.bins,
+            bins=0 if guarantee.told in ("nothing", "answer") else task.blocking.bins,
             columns=task.disclose[side],
             fields=self.shown_fields(task),
             beyond_blocking=self.finds_beyond(),
@@ -365,6 +377,14 @@ class Protocol(Spec):
             checked_by=() if task.chosen_by else task.checked_by,
             most=task.most_matches.get(side),
         )
+
+    def question(self, task: Task, sizes: tuple[int, int]) -> Question | None:
+        """What is asked of tables of A and B of these sizes, where an answer is."""
+        return None
+
+    def widths(self, task: Task) -> list[int]:
+        """Within how much of the truth each number of an answer is, in 95 of 100 runs; none without one."""
+        return []
 
     def advice(self, task: Task) -> list[str]:
         """What is allowed but worth knowing before signing."""

@@ -28,23 +28,45 @@ from accord.table.pairs import Pairs
 
 _OUTPUT = b"accord output 1\n"
 _HELD = b"accord output held 1\n"
+_ANSWER = b"accord answer 1\n"
 _TOGETHER = 1 << 16
 """Pairs whose ids stand together: a part of the format."""
 
 
 def confirm(ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[Digest]:
     """The digest of the output and its key, the same on both sides; raise if the partner has other pairs."""
+    joint = yield from _join(outcome.side, entropy)
+    a, b = (ids, outcome.partner_ids) if outcome.side is Side.A else (outcome.partner_ids, ids)
+    digest = Digest(joint, output_digest(joint, a, b, outcome.pairs))
+    yield from _compare(digest, outcome.side)
+    return digest
+
+
+def confirm_answer(answer: bytes, side: Side, entropy: Entropy) -> Party[Digest]:
+    """The same for an answer that shows nobody."""
+    joint = yield from _join(side, entropy)
+    digest = Digest(joint, answer_digest(joint, answer))
+    yield from _compare(digest, side)
+    return digest
+
+
+def answer_digest(joint: bytes, answer: bytes) -> bytes:
+    """The digest of an answer, under a key that was made before."""
+    return hmac.digest(joint, _ANSWER + answer, "sha256")
+
+
+def _join(side: Side, entropy: Entropy) -> Party[bytes]:
+    """A key that both sides make."""
     half = entropy.stream("confirm").bytes(32)
     yield Send(half)
     other = (yield from receive(32)).tobytes()
-    first = outcome.side is Side.A
-    joint = half + other if first else other + half
-    a, b = (ids, outcome.partner_ids) if first else (outcome.partner_ids, ids)
-    digest = Digest(joint, output_digest(joint, a, b, outcome.pairs))
-    yield Send(_held(digest, outcome.side))
-    if not hmac.compare_digest((yield from receive(32)).tobytes(), _held(digest, outcome.side.other)):
+    return half + other if side is Side.A else other + half
+
+
+def _compare(digest: Digest, side: Side) -> Party[None]:
+    yield Send(_held(digest, side))
+    if not hmac.compare_digest((yield from receive(32)).tobytes(), _held(digest, side.other)):
         raise PeerError(problem="a digest of an output other than ours")
-    return digest
 
 
 def output_digest(joint: bytes, ids_a: pa.Array, ids_b: pa.Array, pairs: Pairs) -> bytes:

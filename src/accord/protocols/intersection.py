@@ -129,7 +129,7 @@ class Intersecting(Slotless):
             return f"{self.name} would ask for {work.asked:,} values, more than {MOST:,}. {mend}"
         return ""
 
-    def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
+    def refuse_resume(self, task: Task, own_steps: int, partner_steps: int, resumes: int) -> str:
         """Unless both sides have kept it, with its commitments; or neither has kept even those, and so has
         asked nothing."""
         if own_steps == partner_steps and own_steps in (0, STEPS):

@@ -32,7 +32,6 @@ CHUNK = 1 << 16
 _SOUGHT = 1 << 20
 """Values that are looked up at a time."""
 _PAD = 2
-_BLOCKS = 2
 
 
 def batches(count: int, size: int) -> Iterator[slice]:
@@ -52,7 +51,7 @@ def mark_items(values: Words, real: NDArray[np.bool_], entropy: Entropy) -> Word
 
 def hash_lines(pi: Permutation, seeds: Seeds, times: Places) -> Bytes:
     """h(F, m) of each of these values: what its line is before the token."""
-    return expand(pi, seeds, times, _BLOCKS).view(np.uint8)[:, :LINE]
+    return expand(pi, seeds, times, LINE // 8).view(np.uint8)
 
 
 def number_equals(seeds: Seeds, entropy: Entropy) -> Places:

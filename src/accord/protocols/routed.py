@@ -33,63 +33,42 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import MASKS, Derived
-from accord.errors import DataError, PeerError, UsageError
+from accord.entropy import Entropy
+from accord.errors import DataError, UsageError
 from accord.errors import Fault as DataFault
-from accord.fields.columns import Records, rows_of
+from accord.exact import text
+from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.base import Guarantee, Options, Release, Slotless, Task
-from accord.protocols.confirm import confirm
-from accord.protocols.lines import HALF, batches, random_rows
-from accord.protocols.naming import Naming
-from accord.protocols.one_to_one import keep_best, work_of
-from accord.protocols.parts.comparers import Comparer
-from accord.protocols.parts.journal import Answer, step, whole
+from accord.protocols.parts.answers import MOST_BITS, Question, pairs_of_one
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
-from accord.protocols.parts.own_side import OwnSide, Status
-from accord.protocols.parts.phases import Phases
-from accord.protocols.parts.slots import COMMITMENT, exchange_commitments
-from accord.protocols.routing import (
-    Placing,
-    others_of,
-    placed_of,
-    placing,
-    route_asked,
-    route_listed,
-)
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.sealed import sealed_bytes, taken_bytes
+from accord.protocols.parts.slots import COMMITMENT
+from accord.protocols.routed_answers import answer_circuit, answer_steps, find_answer
+from accord.protocols.routed_pairs import find_for_one, find_pairs
+from accord.protocols.routed_passes import held_circuit
+from accord.protocols.routing import others_of, placed_of
 from accord.rules.blocking.base import Cap
 from accord.rules.evaluate import Tables
-from accord.rules.rule import fields_of
-from accord.secure.blocks import Blocks, Table, split_halves
-from accord.secure.circuit import Circuit, Node, Opened, inputs, mirrored
-from accord.secure.engine import Engine, HoldingEngine, moved, require_holding
-from accord.secure.engines import engine_named
+from accord.secure.circuit import Opened
+from accord.secure.engine import Engine, require_holding
 from accord.secure.okvs.sizes import MOST
 from accord.secure.party import Party
-from accord.secure.payloads import as_bytes, put_tokens
-from accord.secure.prf.oblivious import Clear, Function, Oblivious
 from accord.side import Side
 from accord.wording import counted
 
 Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
-_VALUES = 1 << 24
-"""Of input values in what the engine is given at once."""
-_FULL = 1 << 15
-"""Bins that it is given at once, at the most."""
-SINGLE = 64
-"""A pair that stands alone takes the time of so many that do not."""
-_WORK_A_POINT, _WORK_TO_START = 200, 10**8
+MOST_RESUMES = 16
+"""Attempts at passes that were cut, in one run."""
 
 
 class Routed(Slotless):
@@ -97,6 +76,7 @@ class Routed(Slotless):
 
     lists_bins: ClassVar[bool] = False
     replayed: ClassVar[bool] = False
+    shares_matches: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("cap",)
 
     name: Literal["routed"]
@@ -119,10 +99,15 @@ class Routed(Slotless):
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
+        if task.output.epsilon is not None:
+            return _AnswerRelease(task, side, events.NoisyAnswer(task.output.epsilon))
         return Release(task, side, events.Routing())
 
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
-        """Raise where a key has more records than the cap and the agreement says to refuse it."""
+        """Raise where a key has more records than the cap and the agreement says to refuse it, or where a row
+        takes more than is sealed."""
+        if task.output.learner is side.other:
+            _require_short(records, task.output.row_bytes)
         if self.over != "refuse":
             return
         faults = [
@@ -155,10 +140,30 @@ class Routed(Slotless):
     # -- a run --------------------------------------------------------------------------------------------
 
     def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
-        return route(task, self, mine, engine)
+        own, partner = mine.records.size, mine.partner_size
+        if problem := self.refuse_sizes(task, mine.side, own, partner):
+            raise UsageError(problem=problem)
+        sizes = (own, partner) if mine.side is Side.A else (partner, own)
+        lanes = self.lanes(task, sizes)
+        if task.output.answers:
+            return find_answer(task, lanes, self.question(task, sizes), mine, engine)
+        find = find_pairs if task.output.learner is None else find_for_one
+        return find(task, lanes, mine, engine)
+
+    def made_anew(self, task: Task, step: int) -> bool:
+        return task.output.answers and step in answer_steps(len(task.blocking.passes))
 
     def require_engine(self, task: Task, engine: Engine) -> None:
         require_holding(engine).hold(task.lowered.node)
+
+    def question(self, task: Task, sizes: tuple[int, int]) -> Question:
+        """What is asked of tables of these sizes, where an answer is."""
+        passes, asker = task.blocking.passes, self.lanes(task, sizes)[0].asker
+        entries = [{side: one.per_record(side) for side in Side} for one in passes]
+        most = pairs_of_one(entries, self._caps(task))
+        return Question(
+            task.output, asker, most, dict(zip(Side, sizes, strict=True)), self.over == "leave-out"
+        )
 
     def equal(self, task: Task) -> frozenset[str]:
         """None: one key in 2⁶⁴ is another's by chance."""
@@ -168,7 +173,7 @@ class Routed(Slotless):
         """Every pass, for tables of A and of B of these sizes."""
         by_side = dict(zip(Side, sizes, strict=True))
         entries = [{s: by_side[s] * one.per_record(s) for s in Side} for one in task.blocking.passes]
-        asker = self._asker(entries, self._caps(task))
+        asker = task.output.learner or self._asker(entries, self._caps(task))
         both = enumerate(zip(entries, self._caps(task), strict=True))
         return [Lane(number, some, caps, asker) for number, (some, caps) in both]
 
@@ -186,10 +191,25 @@ class Routed(Slotless):
     def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
         sizes = (own, partner) if side is Side.A else (partner, own)
         most = max(max(lane.queries, lane.programmed) for lane in self.lanes(task, sizes))
-        if most <= MOST:
+        if most > MOST:
+            return (
+                f"routed would list {most:,} values in one pass, more than {MOST:,}. Take smaller caps or "
+                "tables."
+            )
+        if task.output.answers and self.question(task, sizes).bits > MOST_BITS:
+            return "The answer with its noise may be too large a number. Take a smaller range, or a larger ε."
+        return ""
+
+    def refuse_resume(self, task: Task, own_steps: int, partner_steps: int, resumes: int) -> str:
+        """After many attempts, unless nothing is to be asked: in each the asker can ask for something else,
+        and the lister would not notice."""
+        before = 1 if task.output.learner is None else 2
+        passes_kept = min(own_steps, partner_steps) >= before + len(task.blocking.passes)
+        if resumes < MOST_RESUMES or passes_kept:
             return ""
         return (
-            f"routed would list {most:,} values in one pass, more than {MOST:,}. Take smaller caps or tables."
+            f"The run was resumed {resumes} times, and each attempt at a pass is another set of questions. "
+            "Both start again with `accord link`, which counts as a run."
         )
 
     # -- what it leaks and costs --------------------------------------------------------------------------
@@ -204,11 +224,32 @@ class Routed(Slotless):
                 f"of a key that more than {cap} of its records share: which records it had room for. There a "
                 "record that matches nothing can take the place of one that matches;"
             )
+        if task.output.answers:
+            return self._of_answer(task, told)
+        if task.output.learner is side:
+            return Guarantee("nothing", events.NO_COST.epsilon, events.NO_COST.delta)
         asks = self.asks is None or Side(self.asks) is not side
         of_matches = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
         return Guarantee(
             "nothing", events.NO_COST.epsilon, events.NO_COST.delta, (told,), of_matches if asks else ()
         )
+
+    def _of_answer(self, task: Task, told: str) -> Guarantee:
+        """Full keys are in the sensitivity of an answer; a refusal is not."""
+        asked = task.output.asks + (", and how many have it" if task.output.of is not None else "")
+        refused = (told,) if self.over == "refuse" else ()
+        if task.output.epsilon is None:
+            line = f"exactly {asked}, without noise: what that tells of single records, nothing hides;"
+            return Guarantee("answer", events.NO_COST.epsilon, events.NO_COST.delta, (line, *refused))
+        line = (
+            f"{asked}, with noise which hides each record, whether or not it matches: "
+            f"ε = {text(task.output.epsilon)};"
+        )
+        return Guarantee("answer", task.output.epsilon, events.NO_COST.delta, (line, *refused))
+
+    def widths(self, task: Task) -> list[int]:
+        # Noise follows from keys and caps alone.
+        return self.question(task, (1, 1)).within() if task.output.answers else []
 
     def advice(self, task: Task) -> list[str]:
         if self.over == "refuse":
@@ -241,175 +282,32 @@ class Routed(Slotless):
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:
         lanes = self.lanes(task, sizes)
-        words = held_circuit(task, lanes[0].asker).words
-        return 2 * COMMITMENT + sum(lane.sent(words) for lane in lanes) + CONFIRMED
+        words, learner = self.circuit(task, sizes).words, task.output.learner
+        sealed = 0
+        if learner is not None:
+            sealed = sealed_bytes(task.output.row_bytes) * sizes[list(Side).index(learner.other)]
+        return 2 * COMMITMENT + sum(lane.sent(words) for lane in lanes) + sealed + CONFIRMED
 
-    def circuit(self, task: Task, sizes: tuple[int, int]) -> Circuit:
+    def circuit(self, task: Task, sizes: tuple[int, int]) -> Opened:
         """What the engine is asked."""
-        return held_circuit(task, self.lanes(task, sizes)[0].asker)
+        lanes = self.lanes(task, sizes)
+        if task.output.answers:
+            return answer_circuit(task, lanes, self.question(task, sizes))
+        return held_circuit(task, lanes[0].asker)
 
 
-def held_circuit(task: Task, asker: Side, engine: Engine | None = None) -> Opened:
-    """The circuit of the task, in which the lister is A; for the default engine if none is named."""
-    node: Node = mirrored(task.lowered.node) if asker is Side.A else task.lowered.node
-    return require_holding(engine or engine_named("ot")).hold(node)
+def _require_short(records: Records, most: int) -> None:
+    """Raise if a record shows more than is sealed of each."""
+    taken = taken_bytes(records)
+    long = int((taken > most).sum())
+    if long:
+        problem = f"{counted(long, 'record')} with an id and disclosed columns of more than {most:,} bytes."
+        mend = f"Agree on row_bytes = {taken.max()} in [output], or disclose less."
+        raise DataError("the table", [DataFault("", problem)], mend)
 
 
-def route(task: Task, options: Routed, mine: OwnSide, engine: Engine) -> Party[Outcome]:
-    """One side of a routed linkage."""
-    if problem := options.refuse_sizes(task, mine.side, mine.records.size, mine.partner_size):
-        raise UsageError(problem=problem)
-    clock = mine.stopwatch
-    run = _Side(task, options, mine, require_holding(engine))
-    made = whole(exchange_commitments(mine.slots, mine.side))
-    yield from step(mine.journal, made, lambda answer: None)
-    comparer = yield from mine.staff.gather(run.role, engine, run.circuit, mine.entropy, run.total)
-    set_up = clock.lap()
-    for lane in run.lanes:
-        run.take((yield from step(mine.journal, run.one_pass(lane, comparer), run.read)))
-    compared = clock.lap()
-    ended = run.naming.tell(*run.found, run.dummies) if run.asks else run.naming.hear(run.tokens, run.dummies)
-    rounds = len(run.lanes)
-    outcome = yield from step(mine.journal, ended, lambda kept: run.naming.outcome(kept, run.total, rounds))
-    mine.watch(Status(run.total, run.total, len(outcome.pairs)))
-    mine.expect(0, work_of(task, len(outcome.pairs)))
-    outcome = keep_best(task, mine, replace(outcome, phases=Phases(set_up, compared, clock.lap())))
-    digest = yield from confirm(mine.records.ids, outcome, mine.entropy)
-    return replace(outcome, digest=digest)
+class _AnswerRelease(Release):
+    """An answer with noise, which is not drawn before the run has a key (routed_answers.py)."""
 
-
-@dataclass(frozen=True)
-class _Matches:
-    """What the asker found in a pass: its records, and tokens of 12 bytes."""
-
-    record: Ints
-    token: NDArray[np.uint8]
-
-
-class _Side:
-    """What one side knows between the sizes and the outcome."""
-
-    def __init__(self, task: Task, options: Routed, mine: OwnSide, engine: HoldingEngine) -> None:
-        self.task, self.own, self.engine = task, mine, engine
-        own, partner = mine.records.size, mine.partner_size
-        self.lanes = options.lanes(task, (own, partner) if mine.side is Side.A else (partner, own))
-        self.asks = self.lanes[0].asker is mine.side
-        self.circuit = held_circuit(task, self.lanes[0].asker, engine)
-        self.role = Side.B if self.asks else Side.A
-        self.total, self.done = sum(lane.bins for lane in self.lanes), 0
-        self.naming = Naming(task, mine)
-        # Ranks and tokens are drawn once a run, whatever becomes of an attempt.
-        self.fixed = Derived(mine.slots.key)
-        self.tokens = random_rows(self.fixed.stream("tokens"), own, HALF)
-        self.placings = [self._place(lane) for lane in self.lanes]
-        """By pass."""
-        entries = sum(lane.entries[mine.side] for lane in self.lanes)
-        self.dummies = entries - sum(len(one.record) for one in self.placings)
-        self.decoys = mine.entropy.stream("decoys")
-        self.matches: list[_Matches] = []
-        self._payloads: tuple[Words, Words] | None = None
-
-    def _place(self, lane: Lane) -> Placing:
-        own, side = self.own.records, self.own.side
-        keys = self.task.blocking.passes[lane.number].keys(side, own.columns, len(own))
-        return placing(keys, lane.caps[side], self.fixed.stream(f"pass {lane.number}"))
-
-    # -- a pass -------------------------------------------------------------------------------------------
-
-    def one_pass(self, lane: Lane, comparer: Comparer) -> Party[Answer]:
-        """Route and compare; what the asker found, in an order that any attempt comes to."""
-        self.own.expect(0, _WORK_TO_START + _WORK_A_POINT * (lane.queries + lane.programmed))
-        own, entropy = self.placings[lane.number], self.own.entropy.stream(f"{MASKS} pass {lane.number}")
-        clear = self.engine.name == "ideal"
-        function: Function = Clear() if clear else Oblivious(self.own.side, entropy)
-        record, found = np.zeros(0, np.int64), []
-        if self.asks:
-            record, held = yield from route_asked(function, lane, own, self.circuit.words, entropy, _silently)
-        else:
-            payloads, tops = self._payload()
-            held = yield from route_listed(function, lane, own, payloads, tops, entropy, _silently)
-        begun: deque[slice] = deque()
-        for part in batches(lane.bins, self._at_once):
-            if len(begun) == comparer.under_way:
-                found.append((yield from self._end(comparer, begun.popleft())))
-            self._begin(comparer, record, held, part)
-            begun.append(part)
-        while begun:
-            found.append((yield from self._end(comparer, begun.popleft())))
-        if not self.asks:
-            return (b"",)
-        some = np.concatenate(found)
-        if (record[some[:, 0]] < 0).any():
-            raise PeerError(problem="a token where nothing was asked")
-        rows = np.column_stack([record[some[:, 0]], some[:, 1:]])
-        return (rows[np.lexsort(rows.T[::-1])].astype("<i8").tobytes(),)
-
-    def _begin(self, comparer: Comparer, record: Ints, held: Words, part: slice) -> None:
-        """Have some bins of a pass compared."""
-        count = part.stop - part.start
-        self.own.expect(SINGLE * count, 0)
-        ones, table = np.ones(count, np.int64), {"held": split_halves(held[part])}
-        if self.asks:
-            table |= self._inputs(record[part])
-        comparer.ask(Blocks.of_sizes(ones, ones), Table(table, np.ones(count, np.bool_)))
-
-    def _end(self, comparer: Comparer, part: slice) -> Party[Ints]:
-        """What came of some bins of a pass."""
-        found = yield from comparer.answer()
-        self.done += part.stop - part.start
-        self.own.watch(Status(self.done, self.total, sum(len(m.record) for m in self.matches) + len(found)))
-        return moved(found, part.start)
-
-    def _inputs(self, rows: Ints) -> dict[str, Ints]:
-        """The circuit's inputs of these records; of none, those of some record, any: it takes as long."""
-        own, size = self.own.records.columns, len(self.own.records)
-        others = np.frombuffer(self.decoys.bytes(4 * len(rows)), "<u4").astype(np.int64)
-        some = np.where(rows >= 0, rows, others % max(1, size))
-        of = inputs(self.circuit.of, self.role)
-        if not size:
-            return {one.name: np.zeros((len(rows), one.length), np.int64) for one in of}
-        columns = {name: rows_of(own[name], some) for name in fields_of(self.task.rule)}
-        builders = self.task.lowered.builders
-        return {one.name: builders[one.name, self.own.side](columns) for one in of}
-
-    def _payload(self) -> tuple[Words, Words]:
-        """The payloads of all own records, with their tokens: they are the same in every pass."""
-        if self._payloads is None:
-            made = []
-            for part in list(batches(len(self.own.records), self._at_once)) or [slice(0, 0)]:
-                rows = self._inputs(np.arange(part.start, part.stop))
-                real = np.ones(part.stop - part.start, np.bool_)
-                made.append(self.engine.payloads(self.circuit, Table(rows, real)))
-            payloads = np.concatenate([some for some, _ in made])
-            tokens = np.zeros((len(self.tokens), 16), np.uint8)
-            tokens[:, :HALF] = self.tokens
-            put_tokens(payloads, tokens.view("<u8")[: len(payloads)])
-            self._payloads = payloads, made[0][1]
-        return self._payloads
-
-    @property
-    def _at_once(self) -> int:
-        """Bins that the engine is given at once: the same number on both sides."""
-        values = sum(one.length for side in Side for one in inputs(self.circuit, side))
-        return max(1, min(_FULL, _VALUES // values))
-
-    # -- what comes of it ---------------------------------------------------------------------------------
-
-    def read(self, answer: Answer) -> _Matches:
-        rows = np.frombuffer(answer[0], "<i8").reshape(-1, 3)
-        if len(rows) and (rows[:, 0].min() < 0 or rows[:, 0].max() >= len(self.own.records)):
-            raise PeerError(problem="matches of records that do not exist")
-        return _Matches(rows[:, 0].copy(), as_bytes(rows[:, 1:]))
-
-    def take(self, matches: _Matches) -> None:
-        self.matches.append(matches)
-
-    @property
-    def found(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """All that was found, as often as it was."""
-        records = np.concatenate([one.record for one in self.matches])
-        return records, np.concatenate([one.token for one in self.matches])
-
-
-def _silently(count: int) -> None:
-    """Of points nobody is told: they take seconds where comparisons take minutes."""
+    def draw(self, records: Records, entropy: Entropy) -> Ints:
+        return np.zeros(0, np.int64)

@@ -31,7 +31,7 @@ from math import exp, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import Derived, Entropy, arrangement
+from accord.entropy import KEY, Derived, Entropy, arrangement, below, words
 from accord.protocols.lines import batches, mark_items
 from accord.protocols.parts.lanes import HASHES, Lane
 from accord.rules.blocking.base import MOST_CAP
@@ -40,7 +40,7 @@ from accord.rules.evaluate import Indices, Tables
 from accord.secure.okvs.cuckoo import place
 from accord.secure.okvs.rows import RowHash
 from accord.secure.party import Party
-from accord.secure.payloads import subtract
+from accord.secure.payloads import add_shares
 from accord.secure.prf.oblivious import Function
 from accord.secure.prf.programmed import fetch, program
 from accord.side import Side
@@ -77,10 +77,27 @@ def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy) -> Placing:
     first = np.searchsorted(group, group)
     among = np.arange(len(group)) - first
     placed = among < cap
-    record, key, group, among = record[placed], key[placed], group[placed], among[placed]
-    groups = int(group.max(initial=-1)) + 1
-    ranks = arrangement(entropy.stream("ranks"), np.repeat(np.arange(groups), cap)).reshape(groups, cap) % cap
-    return Placing(record, key, ranks[group, among], int((~placed).sum()))
+    rank = _ranks(among[placed], cap, entropy.stream("ranks"))
+    return Placing(record[placed], key[placed], rank, int((~placed).sum()))
+
+
+def _ranks(among: Ints, cap: int, entropy: Entropy) -> Ints:
+    """Ranks below the cap for entries that stand together by key and are numbered among those of theirs.
+    *Distribution*: distinct within a key, and every way as likely as any other, since each entry takes one of
+    the ranks that those before it left, all as likely. So nothing is held for ranks that nobody has."""
+    group = np.cumsum(among == 0) - 1
+    rank = np.empty(len(among), np.int64)
+    taken = np.zeros(int(group.max(initial=-1)) + 1, np.uint64)
+    for number in range(int(among.max(initial=-1)) + 1):
+        at = np.flatnonzero(among == number)
+        used = taken[group[at]]
+        skip = below(entropy, cap - number, len(at)).astype(np.int64)
+        for value in range(cap):
+            free = used >> np.uint64(value) & np.uint64(1) == 0
+            rank[at[free & (skip == 0)]] = value
+            skip -= free
+        taken[group[at]] |= np.uint64(1) << rank[at].astype(np.uint64)
+    return rank
 
 
 def others_of(one: Pass, side: Side, like: Sequence[Tables], size: int) -> float:
@@ -121,7 +138,7 @@ def route_asked(
     function: Function,
     lane: Lane,
     own: Placing,
-    words: int,
+    width: int,
     entropy: Entropy,
     progress: Callable[[int], None],
 ) -> Party[tuple[Ints, Words]]:
@@ -131,10 +148,11 @@ def route_asked(
     cells = _bins(function, base, lane.bins)
     number = place(cells, lane.bins)
     at = cells[np.arange(len(cells)), number]
-    held = _draw(entropy, lane.bins, words)
     base[:, 0] ^= number.astype(np.uint64)
-    del cells
-    yield from fetch(function, base, lane.programmed, held, at, progress)
+    del cells, number
+    seeds = yield from function.ask(base, progress)
+    held = _draw(entropy, lane.bins, width)
+    yield from fetch(function, seeds, base, lane.programmed, held, at)
     record = np.full(lane.bins, -1, np.int64)
     real = entry >= 0
     record[at[real]] = own.record[entry[real]]
@@ -152,30 +170,29 @@ def route_listed(
 ) -> Party[Words]:
     """The lister's side: for every bin its share, w."""
     yield from function.meet()
-    words = payloads.shape[1]
     base, entry = _points(function, lane, own, lane.asker.other, entropy)
     cells = _bins(function, base, lane.bins)
-    held = _draw(entropy, lane.bins, words)
     points = np.repeat(base, HASHES, axis=0)
-    points[:, 0] ^= np.tile(np.arange(HASHES, dtype=np.uint64), len(base))
+    points.reshape(-1, HASHES, 2)[:, :, 0] ^= np.arange(HASHES, dtype=np.uint64)
     record = np.where(entry >= 0, own.record[entry] if len(own.record) else -1, -1)
     del base, entry
+    seeds = yield from function.answer(lane.queries, points, progress)
+    held = _draw(entropy, lane.bins, payloads.shape[1])
 
-    def values(places: NDArray[np.integer]) -> Words:
+    def add(places: NDArray[np.int32], onto: Words) -> None:
         """The payload of each, or zeros, less the share of its bin."""
-        of, chosen = record[places // HASHES], cells[places // HASHES, places % HASHES]
-        some = np.zeros((len(places), words), np.uint64)
-        some[of >= 0] = payloads[of[of >= 0]]
-        return subtract(some, held[chosen], tops)
+        add_shares(record.take(places // HASHES), payloads, cells.reshape(-1).take(places), held, tops, onto)
 
-    yield from program(function, lane.queries, points, values, words, entropy, progress)
+    yield from program(function, seeds, points, add, payloads.shape[1], entropy)
     return held
 
 
-def _draw(entropy: Entropy, bins: int, words: int) -> Words:
+def _draw(entropy: Entropy, bins: int, width: int) -> Words:
     """Fresh words for all bins, from a fresh key: for as many the system's generator takes long."""
-    drawn = Derived(entropy.bytes(32)).bytes(8 * words * bins)
-    return np.frombuffer(bytearray(drawn), "<u8").astype(np.uint64, copy=False).reshape(bins, words)
+    drawn, fresh = np.empty((bins, width), np.uint64), Derived(entropy.bytes(KEY))
+    for part in batches(bins, _BATCH):
+        drawn[part] = words(fresh, drawn[part].size).reshape(-1, width)
+    return drawn
 
 
 def _points(function: Function, lane: Lane, own: Placing, side: Side, entropy: Entropy) -> tuple[Words, Ints]:

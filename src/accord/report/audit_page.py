@@ -147,7 +147,7 @@ def _side(agreement: Agreement, found: SideFacts) -> Section:
         return Section(title, paragraph("None."))
     epsilon, delta = show(found.cost.epsilon), show(found.cost.delta)
     shown: Facts = [
-        ("Promise", f"(ε, δ) = ({epsilon}, {delta}) {whom(found.records_per_person)}"),
+        ("Promise", f"(ε, δ) = ({epsilon}, {delta}) {found.whom}"),
         ("In words", found.tell_suspicion()),
     ]
     if found.noise is not None:

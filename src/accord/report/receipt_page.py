@@ -11,7 +11,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from accord.agreement.disclosure import CONDITION, DisclosureStage, advice, finds_all, learned_by_stage
+from accord.agreement.disclosure import (
+    CONDITION,
+    EXACT,
+    DisclosureStage,
+    advice,
+    finds_all,
+    learned_by_stage,
+    tell_answer,
+    tell_rest,
+)
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report import series_section
@@ -31,10 +40,9 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     said = receipt.facts
     names = {side: agreement.party(side) for side in Side}
     which = f", {series_section.name_run(said)}" if "series" in said else ""
-    new = "new pair" if "series" in said else "pair"
     lead = (
         f"{names[Side.A]} and {names[Side.B]} linked their tables{which}: "
-        f"{counted(said['matches'], new)}. This page is made from the agreement and "
+        f"{_tell_end(agreement, said)}. This page is made from the agreement and "
         "the receipt that both have signed, and from nothing else."
     )
     sections = [
@@ -46,6 +54,16 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
         tell_signatures(agreement, receipt),
     ]
     return page(f"Linkage {said['run']}", lead, sections)
+
+
+def _tell_end(agreement: Agreement, said: Mapping[str, Any]) -> str:
+    """What came out, as far as both have signed it."""
+    output = agreement.output
+    if output.answers:
+        return f"{output.asks}, which both learned and this page does not say"
+    if output.learner is not None:
+        return f"what matches, only {agreement.party(output.learner)} was told"
+    return counted(said["matches"], "new pair" if "series" in said else "pair")
 
 
 def in_its_series(agreement: Agreement, said: Mapping[str, Any]) -> list[Section]:
@@ -64,16 +82,26 @@ def tell_agreement(agreement: Agreement) -> Section:
         ("A match is", element("code", str(agreement.rule))),
         ("Fields", ", ".join(agreement.names)),
         ("Compared", f"{_tell_compared(plan.bins)}{passes}; {finds}"),
-        *(
-            (f"{side.value} shows of a match", ", ".join(["its id", *_columns(agreement, side)]))
-            for side in Side
-        ),
+        *_tell_output(agreement),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
         *([("Series", series_section.tell_declared(agreement))] if agreement.series is not None else []),
         ("Digest", element("code", agreement.digest)),
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
     return Section("What was agreed", join([facts(shown), *_worth_knowing(agreement), whole]))
+
+
+def _tell_output(agreement: Agreement) -> list[tuple[str, Markup | str | int]]:
+    """What comes out, and for whom."""
+    output = agreement.output
+    if output.answers:
+        return [("What comes out", f"{tell_answer(agreement)}; nobody is shown")]
+    called = "a name of this run alone" if output.ids == "pseudonyms" else "its id"
+    shown: list[tuple[str, Markup | str | int]] = []
+    for side in Side:
+        to = "nothing" if output.learner is side else ", ".join([called, *_columns(agreement, side)])
+        shown.append((f"{side.value} shows of a match", to))
+    return shown
 
 
 def _tell_compared(bins: int) -> str:
@@ -100,12 +128,17 @@ def guarantee(agreement: Agreement) -> Section:
             whom = series_section.whom(agreement.series, several)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
+    which = "" if agreement.output.answers else " that matches nothing in the other table"
     promise = (
-        "For each of those below that matches nothing in the other table: whatever the partner saw is at "
-        "most e^ε times as likely as if it had been something else, except with probability δ."
+        f"For each of those below{which}: whatever the partner saw is at most e^ε times as likely as if it "
+        "had been something else, except with probability δ."
     )
+    if agreement.output.exact:
+        promise = f"{EXACT} The ε below is that of all else that is seen."
     condition = CONDITION + (
-        " It does not cover sizes, or records that match; those whose match is found are disclosed."
+        " It does not cover sizes."
+        if agreement.output.answers
+        else " It does not cover sizes, or records that match; those whose match is found are disclosed."
         if agreement.series is None
         else f" {series_section.CONDITION}"
     )
@@ -133,12 +166,17 @@ def tell_learned(
             element("h3", f"{who} ({side.other.value}) about the table of {whose} ({side.value})"),
             element("ol", join(steps)),
         ]
-    parts.append(paragraph("Nothing else: no similarity, no value of a record without a match."))
+        parts.append(paragraph(_capital(tell_rest(agreement, side))))
     return Section(f"{title}, step by step", join(parts))
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _step(stage: DisclosureStage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
-    if stage.name == "comparisons":
+    output = agreement.output
+    if stage.name == "comparisons" and not (output.answers or output.learner is side):
         lines = ["which records match, and nothing about the others;"]
     else:
         lines = list(stage.lines) or ["nothing;"]
@@ -159,7 +197,7 @@ def _in_numbers(
         return [f"it showed {party['noisy_total']:,} {where}, dummies included."]
     if stage.name == "comparisons":
         return [f"{said['comparisons']:,} comparisons were made."]
-    if stage.name == "matches":
+    if stage.name == "matches" and said["matches"] is not None:
         return [f"{counted(said['matches'], 'pair is', 'pairs are')} in the output."]
     return []
 
@@ -172,8 +210,10 @@ def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> S
         drawn.append(Bar("with a real record of yours", real))
     if (found := said.get("matches_found")) is not None:
         drawn.append(Bar("found to match", found))
-    drawn.append(Bar("matches in the output", said["matches"]))
-    says = f"{made}, and {counted(said['matches'], 'pair is', 'pairs are')} in the output. "
+    says = f"{made}. "
+    if said["matches"] is not None:
+        drawn.append(Bar("matches in the output", said["matches"]))
+        says = f"{made}, and {counted(said['matches'], 'pair is', 'pairs are')} in the output. "
     if pads(agreement):
         says += (
             "Neither side knows how many of those compared were candidates, two real records: the other's "

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 
 from accord.privacy.events import Cost
 from accord.privacy.number import show
+from accord.protocols.parts.answers import AnswerCell, tell_cell
 from accord.report import receipt_page, series_section
 from accord.report.charts import Bar, bars, fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
+from accord.run.answered import HIDDEN
 from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt
 from accord.side import Side
 from accord.state.accounts import Account
@@ -52,11 +54,13 @@ def _what_happened(run: Remembered) -> Section:
         "done": "done",
         "closed": "closed, after wrong answers of the partner",
         "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
+        "no_table": "closed: by chance, no table held the values of a side",
         "waits": "not done",
     }
     again = f"; `accord resume {run.name}` continues it" if run.ended == "waits" else ""
     resumed = f"; resumed {counted(run.resumes, 'time')}" if run.resumes else ""
     shown: list[tuple[str, Markup | str | int]] = [
+        *_came_out(run),
         ("Run", run.name),
         ("You are", f"{run.agreement.party(run.side)} ({run.side.value})"),
         ("Began", run.began[:16].replace("T", " ")),
@@ -69,8 +73,28 @@ def _what_happened(run: Remembered) -> Section:
     return Section("The run", facts(shown))
 
 
+def _came_out(run: Remembered) -> list[tuple[str, Markup | str | int]]:
+    """What came out where it is no file of pairs on both sides: an answer, each number with its interval."""
+    output = run.agreement.output
+    if run.answer is not None:
+        return [("Answer", _tell_cell(cell)) for cell in run.answer.cells]
+    if run.ended != "done" or output.learner is None:
+        return []
+    if output.learner is not run.side:
+        return [("Matches", HIDDEN)]
+    return [("Matches", f"{run.matches:,}, which only you were told")]
+
+
+def _tell_cell(cell: AnswerCell) -> str:
+    told = f"{' · '.join(cell.names)}: {tell_cell(cell)}"
+    if not cell.within:
+        return told
+    low, high = cell.value - cell.within, cell.value + cell.within
+    return f"{told}, so from {low:,} to {high:,} in 95 of 100 runs"
+
+
 def _output(run: Remembered) -> str:
-    if not run.out or run.ended in ("closed", "most_matches"):
+    if not run.out or run.ended in ("closed", "most_matches", "no_table"):
         return "none was written"
     return run.out if run.ended == "done" else f"none yet; at its end {run.out}"
 
@@ -125,7 +149,11 @@ def _spent(run: Remembered) -> Section:
     if run.charged is None or run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
     shows = run.agreement.leakage(run.side).guarantee.told == "noisy counts"
-    return _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
+    found = _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
+    if run.agreement.output.epsilon is None:
+        return found
+    each = "It is spent for every record, matching or not, and again by every run that asks again."
+    return Section(found.title, join([paragraph(each), found.body]))
 
 
 def _charged(charged: Cost, account: Account, series: str, shows: bool | None = None) -> Section:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from accord.protocols.parts.answers import tell_cell
 from accord.report.charts import Bar, bars, fill
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, element, join
@@ -89,6 +90,7 @@ def _time(result: Simulation) -> Markup:
 def _found(result: Simulation) -> Section:
     where = " among the pairs that meet in the blocking" * result.among_candidates
     shown: list[tuple[str, Markup | str | int]] = [
+        *_answer(result),
         ("Matches", f"{result.matches:,} of {result.all_matches:,} that the rule accepts{where}"),
         ("Recall", f"{result.recall:.4f} of these"),
         ("Precision", f"{result.precision:.4f} under the rule"),
@@ -98,6 +100,15 @@ def _found(result: Simulation) -> Section:
     ]
     advice = [paragraph(line, "note") for line in result.advice]
     return Section("What was found", join([facts(shown), *advice]))
+
+
+def _answer(result: Simulation) -> list[tuple[str, Markup | str | int]]:
+    """What both sides would learn of the first run, and what they would not."""
+    if result.answer is None or result.exact_answer is None:
+        return []
+    both = zip(result.answer.cells, result.exact_answer.values, strict=True)
+    told = [f"{' · '.join(cell.names)}: {tell_cell(cell)}; without noise {exact:,}" for cell, exact in both]
+    return [("Answer", line) for line in told]
 
 
 def _funnel(result: Simulation) -> Markup:

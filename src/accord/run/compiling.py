@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from accord.agreement.document import Agreement
-from accord.compilers import ALWAYS, INTERSECTING, LANED, ROUTED, SILENT, Compilers
+from accord.compilers import ALWAYS, INTERSECTING, LANED, ROUTED, SILENT, TALLIED, Compilers
 from accord.kernel import is_being_compiled, when_missing
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.program import lane_of
 
 _MOST = 2
 """Processes: more have nothing left to share after the first second."""
@@ -28,8 +29,9 @@ def modules_of(agreement: Agreement) -> tuple[tuple[str, ...], tuple[int, ...]]:
     if not isinstance(engine, OtEngine):
         return (), ()
     program = compile_circuit(agreement.protocol.circuit(agreement.task, (1, 1)), engine.name)
-    lanes = sorted({share.lane for share in program.shares})
-    routing = ROUTED if program.opens else ()
+    tallied = {lane_of(program.tally.bits)} if program.tally else set()
+    lanes = sorted({share.lane for share in program.shares} | tallied)
+    routing = ROUTED + (TALLIED if program.tally else ()) if program.held else ()
     return LANED + ALWAYS + routing + (SILENT if engine.settings.saves else ()), tuple(lanes)
 
 

@@ -72,7 +72,8 @@ _CHANGED = (
 def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = tell_nobody) -> Linked:
     """Link as a request says."""
     output, way = request.output, request.reach
-    require_place(output.target, request.agreement, request.data, request.layout, output.force)
+    side = own_side(request.agreement, request.partner)
+    require_place(output.target, request.agreement, request.data, request.layout, output.force, side)
     ledger = Ledger(state.database)
     with Peak() as peak:
         own = get_ready(request, state, tell)
@@ -182,7 +183,7 @@ def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entro
     """The table of a request; with a source of randomness, rows without an id get one if they are made."""
     agreement, watch = request.agreement, _Watch(tell)
     per_person = agreement.protocol.records_per_person(side)
-    own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
+    own = agreement.fields, agreement.salt, agreement.kept_columns(side), request.layout, per_person
     how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
@@ -224,7 +225,9 @@ def reopen(
     # It may have been written before the run was cut.
     wrote = output.target is not None and output.settled == known.replaces
     may_replace = output.force or wrote
-    require_place(output.target, agreement, request.data, request.layout, may_replace, wrote)
+    require_place(
+        output.target, agreement, request.data, request.layout, may_replace, Side(known.side), wrote
+    )
     with found.lock(), closing(found.open_journal()) as journal:
         if journal.torn:
             tell(Mended(name, journal.steps + 1))

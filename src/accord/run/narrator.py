@@ -84,5 +84,11 @@ def tell_in_words(notice: Notice) -> str:
 def _tell_progress(notice: Progress) -> str:
     share = notice.comparisons / notice.most_comparisons if notice.most_comparisons else 1.0
     left = "" if notice.seconds_left is None else f", at most about {lasting(notice.seconds_left)} left"
-    told = f"{counted(notice.matches, 'comparison')} matched, {sized(notice.bytes)}"
+    told = tell_matched(notice)
     return f"Comparing: {share:.0%}, {told}{left}."
+
+
+def tell_matched(notice: Progress) -> str:
+    """How many matched so far, where somebody may know, and what was sent."""
+    matched = "" if notice.matches is None else f"{counted(notice.matches, 'comparison')} matched, "
+    return f"{matched}{sized(notice.bytes)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from accord.agreement.disclosure import CONDITION, describe_lists, learned_about
+from accord.agreement.disclosure import CONDITION, EXACT, describe_lists, learned_about, tell_answer
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
@@ -16,8 +16,9 @@ from accord.errors import UsageError
 from accord.fields.columns import Records, Unlisted, tell_unlisted
 from accord.forecast.expected import Outlook
 from accord.naming import fold_name
-from accord.privacy.events import NO_COST, Cost, Event, covered_records
+from accord.privacy.events import NO_COST, Cost, Event, NoisyAnswer, covered_records
 from accord.privacy.number import show
+from accord.protocols.parts.answers import tell_unfit
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.ledger import Ask, Ledger
@@ -72,6 +73,8 @@ class Offer:
     """What the run is expected to take, as far as one's own table tells."""
     unlisted: Unlisted = field(default_factory=dict)
     """Cells that are none of the agreed values of their field."""
+    unfit: tuple[str, ...] = ()
+    """What an answer counts otherwise than the owner may think, in words."""
     series: SeriesOffer | None = None
     """What the run is in a series, if it is in one."""
 
@@ -100,10 +103,12 @@ class Offer:
         of_promise = self.agreement.leakage(self.side).warnings(self.records)
         return (
             *told,
+            *((EXACT,) if self.agreement.output.exact else ()),
             *of_promise,
             *self._fewer_records(),
             *self._of_series(),
             *tell_unlisted(self.unlisted),
+            *self.unfit,
             *self.room,
         )
 
@@ -176,6 +181,7 @@ def make_offer(
         room=room,
         outlook=outlook,
         unlisted=records.unlisted,
+        unfit=tuple(tell_unfit(agreement.output, side, records)),
     )
 
 
@@ -190,6 +196,7 @@ def describe(offer: Offer) -> str:
         *_describe_accountable(offer),
         f"Records      {_describe_records(offer)}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
+        *([f"Answer       {told}"] if (told := tell_answer(agreed)) else []),
         *_describe_snapshot(offer),
         *_describe_series(offer),
         *_describe_unfinished(offer),
@@ -240,6 +247,8 @@ def _describe_cost(offer: Offer) -> str:
         return "nothing, and promises nothing: the agreement calls the bins of your records public"
     if offer.event.cost == NO_COST:
         return f"{cost}; it counts as a run"
+    if isinstance(offer.event, NoisyAnswer):
+        return f"{cost}, for every record, matching or not; so does every run that asks again"
     if offer.series is not None:
         if offer.cost == NO_COST:
             return "nothing: the series was paid for with its first run; it counts as a run"

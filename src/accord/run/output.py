@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+
 from accord.agreement.document import Agreement
 from accord.fields.columns import Records
+from accord.protocols.parts.answers import answer_headings
 from accord.protocols.parts.outcome import Outcome
 from accord.side import Side
 from accord.table.address import Address
@@ -21,24 +24,38 @@ from accord.table.sinks.targets import Target, require_free
 from accord.table.sinks.transaction import CellKind, Heading
 from accord.table.sources.opening import TableLike, input_places
 
+OWN_ID = "own_id"
+"""One's own id, where both sides call their records by other names."""
 
-def arrange_output(agreement: Agreement, records: Records, outcome: Outcome) -> PairTable:
-    """The pairs of both sides."""
-    mine = (records.ids, records.disclosed, records.numbered)
-    theirs = (outcome.partner_ids, outcome.partner_columns, False)
-    both = (mine, theirs) if outcome.side is Side.A else (theirs, mine)
-    a, b = (
-        Half.of(ids, shown.select(list(agreement.disclosed(side))), numbered)
-        for (ids, shown, numbered), side in zip(both, Side, strict=True)
+
+def arrange_output(agreement: Agreement, records: Records, called: pa.Array, outcome: Outcome) -> PairTable:
+    """The pairs of both sides; `called` is what one's own records are called in them."""
+    own, theirs = (list(agreement.disclosed(side)) for side in (outcome.side, outcome.side.other))
+    shown, named = records.disclosed.select(own), agreement.output.ids == "pseudonyms"
+    if named:
+        shown = shown.add_column(0, OWN_ID, records.ids) if own else pa.table({OWN_ID: records.ids})
+    halves = (
+        Half.of(called, shown, records.numbered and not named),
+        Half.of(outcome.partner_ids, outcome.partner_columns.select(theirs)),
     )
+    a, b = halves if outcome.side is Side.A else halves[::-1]
     return PairTable(a, b, outcome.pairs)
 
 
-def output_headings(agreement: Agreement, own: Mapping[Side, Records] | None = None) -> list[Heading]:
-    """The columns of the output in a table. Ids are of no known kind until one's own records are there."""
-    names = pair_columns(*(agreement.disclosed(side) for side in Side))
+def output_headings(
+    agreement: Agreement, of: Side | None = None, own: Mapping[Side, Records] | None = None
+) -> list[Heading]:
+    """The columns of the output in a table, that of one side if it has some of its own. Ids are of no known
+    kind until one's own records are there."""
+    if agreement.output.answers:
+        return [Heading(*heading) for heading in answer_headings(agreement.output)]
+    named = agreement.output.ids == "pseudonyms"
+    more = {side: (OWN_ID,) if named and side is of else () for side in Side}
+    names = pair_columns(*((*more[side], *agreement.disclosed(side)) for side in Side))
     kinds: list[CellKind | None] = [CellKind.TEXT] * len(names)
     for place, side in enumerate(Side):
+        if named:
+            continue
         if own is None:
             kinds[place] = None
         elif side in own and own[side].numbered:
@@ -52,13 +69,14 @@ def require_place(
     data: TableLike,
     layout: Layout,
     may_replace: bool,
+    side: Side,
     wrote: bool = False,
 ) -> None:
     """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
     is read: the data, or a list. `wrote`: what is there may be the run's own work."""
     if out is not None:
         read = (*input_places(data), *map(Path, layout.list_files.values()))
-        require_free(out, read, may_replace, output_headings(agreement), wrote)
+        require_free(out, read, may_replace, output_headings(agreement, side), wrote)
 
 
 def require_ids(
@@ -66,4 +84,4 @@ def require_ids(
 ) -> None:
     """Raise if a table that is there cannot take ids of the kind that one's own turned out to be."""
     if isinstance(out, Address):
-        require_free(out, (), may_replace, output_headings(agreement, own))
+        require_free(out, (), may_replace, output_headings(agreement, next(iter(own)), own))

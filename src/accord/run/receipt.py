@@ -129,8 +129,8 @@ class _Facts(Spec):
     agreement: _Word
     protocol: _Word
     engine: _Word
-    matches: int
-    """Those in the output."""
+    matches: int | None
+    """Those in the output; None where not both learn pairs."""
     matches_found: int | None = None
     """How many were found, of which the output has the best one-to-one set; not there where all are kept."""
     comparisons: int
@@ -181,7 +181,7 @@ def facts(
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
         "engine": agreement.engine.name,
-        "matches": len(outcome.pairs),
+        "matches": outcome.matches,
         **({"matches_found": found} if found is not None else {}),
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement
 from accord.errors import SeriesError, TrustError
 from accord.privacy.events import Cost
+from accord.protocols.parts.answers import Answered
 from accord.protocols.parts.standing import BatchMeeting
+from accord.run.answered import agreement_of, answer_of
 from accord.run.receipt import Receipt, receipt_of
 from accord.side import Side
 from accord.state.accounts import Account, account
@@ -26,7 +27,7 @@ from accord.state.ledger import Entry, Ledger
 from accord.state.runs import StoredRun, open_run
 
 Ints = NDArray[np.int64]
-Ended = Literal["done", "closed", "most_matches", "waits"]
+Ended = Literal["done", "closed", "most_matches", "no_table", "waits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,10 @@ class Remembered:
     replayable: bool
     """Whether what a replay needs is there: of an accountable run alone."""
     series: InSeries | None = None
+    matches: int | None = None
+    """The pairs that this side was told."""
+    answer: Answered | None = None
+    """What both learned where nobody is shown."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         return _forgotten(entry, account(entry.dataset, entries, ledger.budgets()))
     run = open_run(state, name)
     known = run.manifest
-    agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
+    agreement = agreement_of(known)
     side, asked = Side(known.side), known.request
     return Remembered(
         name=name,
@@ -139,6 +144,8 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         replayable="seed" in run.names()
         and all((run.path / part).exists() for part in ("record", "journal")),
         series=_in_series(run, ledger),
+        matches=known.matches,
+        answer=answer_of(known),
     )
 
 
@@ -149,6 +156,7 @@ def no_receipt(ended: Ended) -> str:
         "waits": "It has no receipt yet: both sides sign one at the end.",
         "closed": "It has no receipt: it was closed before its end.",
         "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
+        "no_table": "It has no receipt: it was closed, since by chance no table held the values of a side.",
     }[ended]
 
 

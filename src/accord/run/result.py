@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from accord import notices
 from accord.privacy.events import Cost
 from accord.privacy.number import show
+from accord.protocols.parts.answers import Answered
 from accord.table.pairs import Paired, PairTable
 from accord.table.sinks.targets import Target
 from accord.wording import lasting, tell_kept
@@ -33,27 +36,44 @@ class Linked(Paired):
     receipt: Path
     out: Target | None = None
     """Where the pairs were written."""
+    answer: Answered | None = None
+    """What both learned where nobody is shown."""
+    learns: bool = True
+    """Whether this side learned pairs."""
 
     @property
     def matches(self) -> int:
+        """How many pairs this side learned."""
         return len(self.found)
+
+    @property
+    def result(self) -> PairTable | pa.Table:
+        """What is written or shown: the pairs, or the cells of the answer."""
+        return self.found if self.answer is None else self.answer.table()
 
     def _facts(self) -> dict[str, str]:
         charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
         return {
             "run": self.run,
-            "matches": tell_kept(self.matches, self.matches_found),
+            **self._outcome(),
             "comparisons": f"{self.comparisons:,}",
             "charged": charged,
             "time": lasting(self.seconds),
         }
+
+    def _outcome(self) -> dict[str, str]:
+        if self.answer is not None:
+            return {"answer": self.answer.brief()}
+        if not self.learns:
+            return {"matches": "not told to this side"}
+        return {"matches": tell_kept(self.matches, self.matches_found)}
 
 
 def done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
     """The notice of it, with the most memory that each process held."""
     return notices.Done(
         run=linked.run,
-        matches=linked.matches,
+        matches=linked.matches if linked.learns else None,
         comparisons=linked.comparisons,
         bytes=linked.bytes,
         seconds=round(linked.seconds, 3),
@@ -63,4 +83,5 @@ def done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
         charged_delta=float(linked.charged.delta),
         matches_found=linked.matches_found,
         peak_mib=tuple(-(-peak >> 20) for peak in peaks),
+        answer=None if linked.answer is None else linked.answer.encode(),
     )

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord import notices
@@ -27,6 +28,8 @@ from accord.accountable.signing import Accountability, AttemptRecord, Commitment
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
+    NoTableError,
+    NotResumedError,
     PeerError,
     RefusedError,
     StoppedError,
@@ -54,6 +57,7 @@ from accord.privacy.events import Cost, Event
 from accord.protocols.base import Release
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
+from accord.protocols.parts.pseudonyms import under_pseudonyms
 from accord.protocols.parts.slots import Slots, commitments, table_digest
 from accord.protocols.parts.standing import Standing
 from accord.run import receipt
@@ -149,7 +153,10 @@ class Ready:
         """My side of a run whose slots are fixed."""
         task = self.agreement.task
         padding = task.protocol.padding(task, self.side.other, partner_size)
-        own = self.side, self.records, partner_size, slots, self.entropy, (self.event,), padding
+        records = self.records
+        if self.agreement.output.ids == "pseudonyms":
+            records = under_pseudonyms(records, slots.key)
+        own = self.side, records, partner_size, slots, self.entropy, (self.event,), padding
         return OwnSide(*own, standing=standing)
 
 
@@ -197,7 +204,7 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
             line.started(NO_RUN)
             if isinstance(error, StoppedError):
                 facts = {"partner": own.partner, "reason": error.reason, "mend": NOTHING_CHARGED}
-                raise StoppedError(bound=error.bound, **facts) from None
+                raise StoppedError(ends=error.ends, **facts) from None
             raise
         return (yield from _judge(own, kept, line, (hello, other)))
 
@@ -221,9 +228,11 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
     first = journal.first()
     if first is not None and first != other.commitments:
         raise PeerError(problem="commitments to a table other than the one it began this run with")
-    if problem := own.agreement.protocol.refuse_resume(journal.steps, other.steps):
-        raise RefusedError(problem=problem)
-    journal.meet(other.steps, own.agreement.protocol.steps_at_once)
+    protocol, task = own.agreement.protocol, own.agreement.task
+    steps, resumes = (journal.steps, other.steps), run.manifest.resumes
+    if problem := protocol.refuse_resume(task, *steps, resumes):
+        raise NotResumedError(problem=problem)
+    journal.meet(other.steps, protocol.steps_at_once, protocol.made_anew(task, min(steps)))
     if kept is None:
         kept = yield from _charge(own, run, journal, cut.standing, own.accountability.recall(run))
     elif other.commitments == NO_COMMITMENTS:
@@ -294,9 +303,9 @@ def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hel
     except WithheldError:
         kept.run.refuse("nothing where its matching records were due")
         raise
-    except (TooManyMatchesError, StoppedError) as error:
-        if isinstance(error, TooManyMatchesError) or error.bound:
-            kept.run.change(ended="most_matches")
+    except (TooManyMatchesError, NoTableError, StoppedError) as error:
+        if error.ends:
+            kept.run.change(ended=error.ends)
         raise
 
 
@@ -325,12 +334,19 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
     expect(0, 0)
     party = task.protocol.party(task, mine, agreement.engine.build())
     outcome = yield from record.connection.record_whole(party)
-    found, out = arrange_output(agreement, own.records, outcome), own.request.output.target
-    if out is not None:
-        _write(own, kept, out, found)
-    own.standing.keep(kept.run, found, outcome)
     figures = own.team.figures()
-    yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
+    alone = agreement.output.learner is not None
+    if alone:
+        # First: how long it takes to open what was found is not for the partner to see.
+        yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
+        outcome = outcome if outcome.unseal is None else outcome.unseal()
+        kept.run.change(matches=len(outcome.pairs) if agreement.output.learner is own.side else None)
+    found, out = arrange_output(agreement, own.records, mine.records.ids, outcome), own.request.output.target
+    if out is not None and agreement.output.learner is not own.side.other:
+        _write(own, kept, out, found if outcome.answer is None else outcome.answer.table())
+    own.standing.keep(kept.run, found, outcome)
+    if not alone:
+        yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -342,17 +358,19 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
         charged=kept.charged,
         receipt=kept.run.receipt,
         out=out,
+        answer=outcome.answer,
+        learns=outcome.answer is None and agreement.output.learner is not own.side.other,
     )
     own.tell(done(linked, (own.peak(), *figures.peaks)))
     return linked
 
 
-def _write(own: Ready, kept: Kept, out: Target, found: PairTable) -> None:
+def _write(own: Ready, kept: Kept, out: Target, found: PairTable | pa.Table) -> None:
     """The output; it is the run's own from now on, to be replaced when the end is done again."""
     where, before = settled(out), kept.run.manifest.replaces
     may_replace = own.request.output.force or where == before
     if not may_replace:
-        require_free(out, (), False, output_headings(own.agreement))
+        require_free(out, (), False, output_headings(own.agreement, own.side))
         # First: a run that is killed just after it wrote must know its output again.
         kept.run.change(replaces=where)
     try:

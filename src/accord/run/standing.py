@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.fields.columns import Records
-from accord.privacy.events import NO_COST, Event
+from accord.privacy.events import NO_COST, Event, NoisyAnswer
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, Task
 from accord.protocols.parts.outcome import Outcome
@@ -119,7 +119,8 @@ class OwnTable:
 
     @property
     def repeatable(self) -> bool:
-        return self.snapshot is not None or self.event.cost == NO_COST
+        named = self.snapshot is not None and not isinstance(self.event, NoisyAnswer)
+        return named or self.event.cost == NO_COST
 
     def named(self, ask: Ask) -> Ask:
         return replace(ask, snapshot=self.snapshot)

@@ -8,7 +8,7 @@ the same answer on every machine.
               Edit(input, bound): two texts that few insertions, deletions and substitutions make equal
               Reaches(parts, least): a sum of weights, each of the first of some nodes which holds
     value     Hamming(input) · Mismatches(input) · SquaredEuclidean(input) · Bilinear(products, offset)
-    around    Opened(node): A's row is held in shares, and the answer opens a token to B
+    around    Opened(node): A's row is held in shares, and the answer opens its last words to B, or is tallied
 
 `And(())` is true and `Or(())` is false, so no node for constants is needed. The invariant: a node says all
 that an engine needs to choose widths and to count its cost (`low`, `high`, `length`), and nothing about
@@ -21,6 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from accord.side import Side
+
+MOST_BITS = 62
+"""Of a tally: its numbers and twice as many are numbers of a machine."""
 
 
 @dataclass(frozen=True)
@@ -191,15 +194,43 @@ Node = Leaf | And | Or | Not | Reaches
 
 
 @dataclass(frozen=True)
+class Tally:
+    """Σ answer · mark · weight over all pairs, for each bit of A's row and number of B's, mod 2^bits.
+
+    A number below 0 is told as what it is mod 2^bits.
+    """
+
+    marks: Input | None
+    """Bits; None stands for one that is 1 in every row."""
+    weights: Input
+    bits: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= MOST_BITS:
+            raise ValueError(f"a tally has 1 to {MOST_BITS} bits")
+
+    @property
+    def rows(self) -> int:
+        """Marks."""
+        return 1 if self.marks is None else self.marks.length
+
+    @property
+    def cells(self) -> int:
+        """Sums: those of the first mark, with each weight, then those of the next."""
+        return self.rows * self.weights.length
+
+
+@dataclass(frozen=True)
 class Opened:
     """A circuit for pairs of which nobody has A's row: the two sides hold it in shares, so many words each.
 
     Nobody learns whether `of` holds. Where it does, B comes to know A's share of the last words, so that it
-    can put together what these are: a token.
+    can put together what these are. With a tally nothing is opened: each side has a share of the sums.
     """
 
     of: Node
     words: int
+    tally: Tally | None = None
 
     @property
     def held(self) -> Input:
@@ -250,7 +281,7 @@ def leaves(node: Circuit) -> Iterator[Leaf]:
 def inputs(node: Circuit, side: Side) -> tuple[Input, ...]:
     """The inputs that a side supplies, each once, in the order of the circuit."""
     if isinstance(node, Opened):
-        return (node.held,) if side is Side.A else (*inputs(node.of, side), node.held)
+        return (node.held,) if side is Side.A else (*own_inputs(node, side), node.held)
     found: dict[Input, None] = {}
     for leaf in leaves(node):
         match leaf:
@@ -262,3 +293,10 @@ def inputs(node: Circuit, side: Side) -> tuple[Input, ...]:
             case Equal(of) | Edit(of) | Both(of):
                 found[of] = None
     return tuple(found)
+
+
+def own_inputs(circuit: Opened, side: Side) -> tuple[Input, ...]:
+    """What a circuit takes of a side's own rows: A's, when it makes payloads of them, and B's."""
+    tally = circuit.tally
+    more = None if tally is None else tally.marks if side is Side.A else tally.weights
+    return tuple(dict.fromkeys((*inputs(circuit.of, side), *(() if more is None else (more,)))))

@@ -7,7 +7,8 @@ has sizes that depend on the circuit and the blocks alone.
 
 Some engines also compare rows that nobody has (`HoldingEngine`): A made a payload of each of its rows, and
 then the two sides came to hold shares of payloads, A without knowing of which, B without knowing whether at
-all. Each meets one row of B. Nobody learns a match bit; B learns the tokens of those that match.
+all. Each meets one row of B. Nobody learns a match bit; B learns the last words (`payloads.py`) of those that
+match, or with a tally each side a share of sums over them, and no more.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Circuit, Node, Opened
+from accord.secure.circuit import Circuit, Node, Opened, Tally
 from accord.secure.party import Party
 from accord.secure.payloads import TOKEN
 from accord.side import Side
@@ -46,15 +47,20 @@ class Engine(Protocol):
 class HoldingEngine(Engine, Protocol):
     """An engine that compares rows of A which the two sides hold in shares."""
 
-    def hold(self, circuit: Node) -> Opened:
+    def hold(self, circuit: Node, tally: Tally | None = None) -> Opened:
         """The circuit for such rows; raises `UnsupportedError` as `supports` does."""
 
     def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """What is held of each of A's rows, (rows, words), without its token; and of each word the highest
-        bits of the fields in it, which are shared each for itself."""
+        """What is held of each of A's rows, (rows, words), without what opens; and of each word the
+        highest bits of the fields in it, which are shared each for itself."""
 
     def open(self, session: Any, circuit: Opened, blocks: Blocks, table: Table) -> Party[NDArray[np.int64]]:
-        """At B, of each pair that matches: its place, and the two words of its token; at A nothing.
+        """At B, of each pair that matches: its place, and its last `TOKEN` words; at A nothing.
+        With a tally one row at both sides: a share of each of its sums over all pairs.
+
+        What is no payload is opened once in 2³²; in a tally it counts if the circuit holds for it. An
+        `Equal` of t bits that are alike in all rows of both sides, as a conjunct of the circuit, holds for it
+        with probability 2^−t.
 
         *Requires*: each block is one pair.
         """
@@ -76,13 +82,27 @@ def find_matches(
     return np.flatnonzero((yield from engine.evaluate(session, circuit, blocks, table)))
 
 
+def is_found(circuit: Circuit, found: NDArray[np.int64], pairs: int) -> bool:
+    """Whether this may be what `find_matches` gives for so many pairs."""
+    if found.shape[1:] != no_matches(circuit).shape[1:]:
+        return False
+    if isinstance(circuit, Opened) and circuit.tally is not None:
+        return len(found) == 1 and bool((found >> circuit.tally.bits == 0).all())
+    places = found if found.ndim == 1 else found[:, 0]
+    return not len(places) or bool(0 <= places.min() <= places.max() < pairs)
+
+
 def no_matches(circuit: Circuit) -> NDArray[np.int64]:
     """What `find_matches` gives where nothing matches."""
-    return np.zeros((0, TOKEN) if isinstance(circuit, Opened) else 0, np.int64)
+    if not isinstance(circuit, Opened):
+        return np.zeros(0, np.int64)
+    return np.zeros((0, 1 + TOKEN if circuit.tally is None else circuit.tally.cells), np.int64)
 
 
-def moved(found: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-    """Matches of pairs that begin at this place."""
-    if found.ndim == 1:
+def moved(circuit: Circuit, found: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    """Matches of pairs that begin at this place; what is tallied has none."""
+    if not isinstance(circuit, Opened):
         return found + first
+    if circuit.tally is not None:
+        return found
     return np.column_stack([found[:, 0] + first, found[:, 1:]])

@@ -124,6 +124,14 @@ class Ending:
     place: int
 
 
+@dataclass(frozen=True)
+class Marked:
+    """A bit of A's row."""
+
+    of: Input
+    place: int
+
+
 Formed = (
     Hamming
     | Mismatches
@@ -136,6 +144,7 @@ Formed = (
     | Nearby
     | Both
     | Ending
+    | Marked
 )
 
 LARGEST = 64
@@ -181,7 +190,7 @@ def form_of(of: Formed) -> Form:
             return Form(of, low, high, (0,) * sum(len(part.weights) - 1 for part in parts))
         case Both():
             return Form(of, 0, 1, (0,))
-        case Ending():
+        case Ending() | Marked():
             return Form(of, 0, 1, ())
 
 
@@ -342,8 +351,8 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
             return np.concatenate([kind == np.arange(1, n)[:, None] for kind, n in kinds]).astype(np.uint8)
         case Both(source):
             return (read(source).T != 0).astype(np.uint8)
-        case Ending(source):
-            return np.zeros((0, len(read(source))), dtype=np.uint8)
+        case Ending() | Marked():
+            return np.zeros((0, 0), dtype=np.uint8)
 
 
 def factors(form: Form, read: Reader) -> Ints:
@@ -377,8 +386,8 @@ def factors(form: Form, read: Reader) -> Ints:
             return np.concatenate([column[1:] - column[0] for column in columns])
         case Both(source):
             return (read(source).T != 0).astype(np.int64)
-        case Ending(source):
-            return np.zeros((0, len(read(source))), dtype=np.int64)
+        case Ending() | Marked():
+            return np.zeros((0, 0), dtype=np.int64)
 
 
 def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
@@ -398,7 +407,7 @@ def elements(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [read(p.left).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
             raise TypeError(_ONLY_BITS)
 
 
@@ -412,7 +421,7 @@ def multipliers(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [p.weight * read(p.right).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
             raise TypeError(_ONLY_BITS)
 
 
@@ -425,7 +434,7 @@ def largest_multiplier(form: Form) -> int:
             return 2 * max(1, source.high)
         case Bilinear(products):
             return max([1, *(abs(p.weight) * p.right.high for p in products)])
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending():
+        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
             raise TypeError(_ONLY_BITS)
 
 
@@ -474,28 +483,28 @@ def _odd(product: Product) -> int:
 
 def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
     """What a side adds by itself for each of its rows."""
+    nothing = np.zeros(rows, dtype=np.int64)
     match form.of:
         case Hamming(source) | Equal(source):
-            if side is Side.A:
-                return np.zeros(rows, dtype=np.int64)
-            return _bits(read(source), source.bits).sum(axis=0, dtype=np.int64)
+            return nothing if side is Side.A else _bits(read(source), source.bits).sum(axis=0, dtype=np.int64)
         case SquaredEuclidean(source):
             return np.sum(read(source) ** 2, axis=1)
         case Mismatches(source):
             return np.full(rows, source.length if side is Side.A else 0, dtype=np.int64)
         case Nearby() | Both():
-            return np.zeros(rows, dtype=np.int64)
+            return nothing
         case Ending(source, whose, place):
-            ends = side is whose
-            return (read(source)[:, place] == 0).astype(np.int64) if ends else np.zeros(rows, np.int64)
+            return (read(source)[:, place] == 0).astype(np.int64) if side is whose else nothing
+        case Marked(source, place):
+            return read(source)[:, place] if side is Side.A else nothing
         case Bilinear(_, offset, weight_a, weight_b):
             if offset is None:
-                return np.zeros(rows, dtype=np.int64)
+                return nothing
             return (weight_a if side is Side.A else weight_b) * read(offset)[:, 0]
         case Ceiling(whole, bound, divisor) | Rest(Ceiling(whole, bound, divisor)):
             part = _whole_part(whole, side, read, rows)
             return part // divisor if side is Side.A else -((bound - part) // divisor)
         case Added(parts):
             if side is Side.A:
-                return np.zeros(rows, dtype=np.int64)
+                return nothing
             return np.sum([part.weights[0, cell(part.of_b, read)] for part in parts], axis=0)

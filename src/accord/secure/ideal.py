@@ -7,7 +7,7 @@ an engine, but its parties meet in memory: between two processes it cannot work.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,11 @@ from accord.secure.circuit import (
     Or,
     Reaches,
     SquaredEuclidean,
+    Tally,
     Value,
 )
 from accord.secure.party import Party, receive, send
-from accord.secure.payloads import TOKEN, read_tokens
+from accord.secure.payloads import TOKEN, find_opened
 from accord.side import Side
 
 Rows = Mapping[str, NDArray[np.int64]]
@@ -155,12 +156,25 @@ def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(counts) - counts
 
 
+def _split(
+    of: Tally, a: Rows, b: Rows, left: NDArray[np.int64], right: NDArray[np.int64], coins: Iterable[Entropy]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both sides' shares of what these pairs come to, random to either by the other's coins; numbers wrap."""
+    marks = np.ones((len(left), 1), np.int64) if of.marks is None else a[of.marks.name][left]
+    total = (marks.T @ b[of.weights.name][right]).reshape(1, -1)
+    drawn = sum((np.frombuffer(one.bytes(8 * of.cells), "<i8") for one in coins), np.zeros(1, np.int64))
+    ring = (1 << of.bits) - 1
+    return (total - drawn) & ring, drawn[None] & ring
+
+
 class IdealEngine:
     """Both parties of one process hand their tables to this object, which answers. Nothing is sent."""
 
     def __init__(self) -> None:
         self._tables: list[Table] = []
         self._answers: list[NDArray[np.bool_]] = []
+        self._shares: list[NDArray[np.int64]] = []
+        self._coins: dict[Side, Entropy] = {}
         self._held: dict[Opened, list[Table]] = {}
         """Of A, all rows of which there are payloads."""
 
@@ -171,11 +185,11 @@ class IdealEngine:
     def supports(self, circuit: Node) -> None:
         """Every circuit."""
 
-    def hold(self, circuit: Node) -> Opened:
-        return Opened(circuit, 1 + TOKEN)
+    def hold(self, circuit: Node, tally: Tally | None = None) -> Opened:
+        return Opened(circuit, 1 + TOKEN if tally is None else 2, tally)
 
     def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The number of each row: the rows themselves are kept here."""
+        """The number of each row, and in a tally zeros by which to know it: the rows are kept here."""
         kept = self._held.setdefault(circuit, [])
         before = sum(len(some.real) for some in kept)
         kept.append(table)
@@ -188,20 +202,37 @@ class IdealEngine:
         if session is Side.A:
             self._tables.append(table)
             yield from send(np.zeros(0, dtype=np.uint8))
-            return np.zeros((0, TOKEN), np.int64)
+            if circuit.tally is None:
+                return np.zeros((0, 1 + TOKEN), np.int64)
+            yield from receive(0)
+            return self._shares.pop(0)
         yield from receive(0)
         share, own = (join_halves(one.read(circuit.held)) for one in (self._tables.pop(0), table))
         share, own = share[blocks.a_rows], own[blocks.b_rows]
-        found, tokens = read_tokens(share[:, -TOKEN:], own)
-        row = (share[found, 0] ^ own[found, 0]).astype(np.int64)
+        if circuit.tally is None:
+            found, last = find_opened(share[:, -TOKEN:], own)
+        else:
+            found = np.flatnonzero(share[:, 1] == own[:, 1])
+        row, other = (share[found, 0] ^ own[found, 0]).astype(np.int64), blocks.b_rows[found]
+        a = self._rows(circuit)
+        holds = evaluate(circuit.of, a, table.inputs, row, other)
+        if circuit.tally is None:
+            return np.column_stack([found, last])[holds]
+        shares = _split(circuit.tally, a, table.inputs, row[holds], other[holds], self._coins.values())
+        self._shares.append(shares[0])
+        yield from send(np.zeros(0, dtype=np.uint8))
+        return shares[1]
+
+    def _rows(self, circuit: Opened) -> Rows:
+        """Those of A, as one table."""
         kept = self._held[circuit]
         if len(kept) > 1:
             joined = {name: np.concatenate([some.inputs[name] for some in kept]) for name in kept[0].inputs}
             kept[:] = [Table(joined, np.concatenate([some.real for some in kept]))]
-        holds = evaluate(circuit.of, kept[0].inputs, table.inputs, row, blocks.b_rows[found])
-        return np.column_stack([found, tokens])[holds]
+        return kept[0].inputs
 
     def set_up(self, side: Side, entropy: Entropy) -> Party[Side]:
+        self._coins[side] = entropy
         yield from ()
         return side
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node, Opened
+from accord.secure.circuit import Node, Opened, Tally
 from accord.secure.engine import Engine, moved, require_holding
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
@@ -70,8 +70,8 @@ class Renewing:
             found.append((yield from self.engine.evaluate(session.made, circuit, piece, table)))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
-    def hold(self, circuit: Node) -> Opened:
-        return require_holding(self.engine).hold(circuit)
+    def hold(self, circuit: Node, tally: Tally | None = None) -> Opened:
+        return require_holding(self.engine).hold(circuit, tally)
 
     def payloads(self, circuit: Opened, table: Table) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         return require_holding(self.engine).payloads(circuit, table)
@@ -83,7 +83,7 @@ class Renewing:
         for piece in blocks.cut(self.every):
             yield from self._count(session, piece.pairs)
             some = yield from engine.open(session.made, circuit, piece, table)
-            found.append(moved(some, done))
+            found.append(moved(circuit, some, done))
             done += piece.pairs
         return np.concatenate(found)
 

@@ -5,6 +5,7 @@ never runs this way. The program is the one that runs between two parties; only 
 and with the `ideal` engine the comparisons are made in the clear. Beside the protocol's output it finds the
 pairs that the rule accepts, which the output is measured against: among those that meet in the blocking,
 which is what the protocol can find, or, if asked, among all. Under a complete blocking these are the same.
+What an agreement hides from a side, pairs or the exact answer, is shown here as well.
 """
 
 from __future__ import annotations
@@ -14,53 +15,40 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import mean, pstdev
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_function, require_text, require_text_or_none
-from accord.entropy import Entropy, Seeded, System
+from accord.entropy import System
 from accord.errors import DataError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
-from accord.protocols.base import Ints, Release, prepare
-from accord.protocols.parts.outcome import Outcome
-from accord.protocols.parts.own_side import OwnSide, Watch
+from accord.protocols.base import Ints, Release
+from accord.protocols.parts.answers import Answered
+from accord.protocols.parts.own_side import Watch
 from accord.rules.evaluate import Tables, holds
 from accord.rules.join import Index, each_meeting
-from accord.secure.engine import Engine
-from accord.secure.engines import engine_named
-from accord.secure.ideal import IdealEngine
-from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.known import Known
 from accord.simulation.report import Quality, judge
+from accord.simulation.trials import Trial as Trial
+from accord.simulation.trials import make_mine as make_mine
+from accord.simulation.trials import release_of as release_of
+from accord.simulation.trials import seeded_run as seeded_run
+from accord.simulation.trials import start_party as start_party
+from accord.simulation.trials import try_once
 from accord.simulation.truth import read_truth
 from accord.spill import Scratch
 from accord.table.layout import Layout
 from accord.table.pairs import Half, Paired, Pairs, PairTable, order_pairs
 from accord.table.sources.opening import TableLike, require_table
 from accord.wording import tell_kept
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One run of the protocol."""
-
-    matches: int
-    matches_found: int | None
-    """Of which these are the best one-to-one set; None where all are kept."""
-    comparisons: int
-    dummies_a: int
-    dummies_b: int
-    rounds: int
-    bytes: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +80,10 @@ class Simulation(Paired):
     passes: tuple[PassFigures, ...]
     """What each pass of the blocking brings together of the pairs that the rule accepts."""
     promises: Mapping[Side, Promised]
+    answer: Answered | None
+    """What both would learn from the first run, where nobody is shown; None where pairs are asked for."""
+    exact_answer: Answered | None
+    """The same without noise, which nobody would learn."""
     engine: str
     filled: Mapping[Side, tuple[Ints, Ints]]
     """Of the first run, by bin: how many records are in it, and how many dummies; nothing where a protocol
@@ -124,8 +116,14 @@ class Simulation(Paired):
         """The pairs of the first run before the best one-to-one set was kept; None where all are."""
         return self.runs[0].matches_found
 
+    @property
+    def result(self) -> PairTable | pa.Table:
+        """What a run would write: the pairs, or the cells of the answer."""
+        return self.found if self.answer is None else self.answer.table()
+
     def _facts(self) -> dict[str, str]:
-        return {
+        asked = {} if self.answer is None else {"answer": self.answer.brief()}
+        return asked | {
             "matches": tell_kept(self.matches, self.matches_found),
             "recall under the rule": f"{self.recall:.4f}{' of the pairs that meet' * self.among_candidates}",
             "comparisons": f"{self.comparisons:,.0f}",
@@ -220,11 +218,11 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
     }
     figures: list[Trial] = []
     for number in range(runs):
-        entropy = System() if seed is None else seeded_run(seed, number)
-        outcome, figure, filled = _run(agreement, left, right, releases, engine, entropy, watch)
-        figures.append(figure)
+        drawn = System().bytes(16).hex() if seed is None else seed
+        trial = try_once(agreement, left, right, releases, engine, partial(seeded_run, drawn, number), watch)
+        figures.append(trial.figure)
         if number == 0:
-            first, filled_first = _as_rows(outcome, right), filled
+            first = trial
     return Simulation(
         runs=tuple(figures),
         records_a=left.size,
@@ -232,13 +230,15 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         left_out=left.left_out + right.left_out,
         all_matches=len(accepted),
         among_candidates=among,
-        true_positives=_count_accepted(agreement, tables, first),
+        true_positives=_count_accepted(agreement, tables, first.pairs),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
         passes=by_pass(agreement, left, right, accepted.pieces(), noise),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
+        answer=first.answer,
+        exact_answer=first.exact,
         engine=engine,
-        filled=filled_first,
+        filled=first.filled,
         advice=tuple(agreement.protocol.advice(agreement.task)),
         leaks=agreement.protocol.leaky,
         seconds=time.perf_counter() - began,
@@ -247,7 +247,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         _agreement=agreement,
         _noise=noise,
         _tables=(left, right),
-        _pairs=first,
+        _pairs=first.pairs,
     )
 
 
@@ -286,81 +286,6 @@ def _promised(agreement: Agreement, release: Release) -> Promised:
     return Promised(None if told.epsilon is None else float(told.epsilon), exact)
 
 
-def seeded_run(seed: int, number: int) -> Entropy:
-    """The randomness of one run of `simulate` with a seed; each side takes the stream of its letter."""
-    return Seeded(f"simulate {seed} {number}")
-
-
-def release_of(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Release:
-    """What a simulated run tells of a table of so many records; `noise` replaces the agreed one."""
-    return agreement.protocol.release(agreement.task, side, records, noise, claimed=True)
-
-
-def make_mine(
-    release: Release,
-    records: Records,
-    partner_size: int,
-    entropy: Entropy,
-    watch: Watch = lambda status: None,
-) -> OwnSide:
-    """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
-    told = () if release.event is None else (release.event,)
-    noise = release.draw(records, entropy)
-    made = prepare(release.task, release.side, records, partner_size, noise, entropy, told)
-    return replace(made, watch=watch)
-
-
-def start_party(
-    agreement: Agreement, side: Side, records: Records, partner_size: int, entropy: Entropy, engine: Engine
-) -> Party[Outcome]:
-    """One side of the agreed protocol, with fresh noise: for benchmarks, which time it between processes."""
-    mine = make_mine(release_of(agreement, side, records.size), records, partner_size, entropy)
-    return agreement.protocol.party(agreement.task, mine, engine)
-
-
-def _engine(agreement: Agreement, name: str) -> Engine:
-    """The engine of this name, with the agreement's options if it is the one that the agreement names."""
-    if name == "ideal":
-        return IdealEngine()
-    return agreement.engine.build() if name == agreement.engine.name else engine_named(name)
-
-
-def _run(
-    agreement: Agreement,
-    left: Records,
-    right: Records,
-    releases: Mapping[Side, Release],
-    engine: str,
-    entropy: Entropy,
-    watch: Watch,
-) -> tuple[Outcome, Trial, dict[Side, tuple[Ints, Ints]]]:
-    began = time.perf_counter()
-    chosen = _engine(agreement, engine)
-    a = make_mine(releases[Side.A], left, right.size, entropy.stream("A"), watch)
-    b = make_mine(releases[Side.B], right, left.size, entropy.stream("B"))
-    wire, task = Wire(), agreement.task
-    parties = [task.protocol.party(task, mine, chosen) for mine in (a, b)]
-    outcome, other = run_pair(parties[0], parties[1], wire)
-    filled = {mine.side: mine.slots.filled for mine in (a, b) if task.protocol.padded}
-    figure = Trial(
-        matches=len(outcome.pairs),
-        matches_found=outcome.matches_found,
-        comparisons=outcome.comparisons,
-        dummies_a=outcome.dummies,
-        dummies_b=other.dummies,
-        rounds=outcome.rounds,
-        bytes=wire.bytes,
-        seconds=time.perf_counter() - began,
-    )
-    return outcome, figure, filled
-
-
-def _as_rows(outcome: Outcome, right: Records) -> Pairs:
-    """The matches as rows of both tables: here the partner's ids can be looked up."""
-    partner = np.asarray(pc.index_in(outcome.partner_ids, value_set=right.ids)).astype(np.int32)
-    return replace(outcome.pairs, b=partner[outcome.pairs.b])
-
-
 def _count_accepted(agreement: Agreement, tables: Tables, found: Pairs) -> int:
     """How many of these the rule accepts."""
     each = ((left.astype(np.int64), right.astype(np.int64)) for left, right in found.pieces())
@@ -377,7 +302,7 @@ def load_both(
         if layout is not None:
             layout.require_known(agreement.names, agreement.lists)
         try:
-            shown = agreement.disclosed(side)
+            shown = agreement.kept_columns(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))
         except DataError as error:
             faulty.append(error)

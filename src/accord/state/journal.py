@@ -7,7 +7,8 @@
       8   a checksum of these two, of the tag and of the number of the answer
       …   the answer
 
-The invariant: no answer that was kept is ever taken away, and none is believed that is not what was kept. An
+The invariant: no answer that was kept is ever taken away, but for a share that both make anew (`meet`), and
+none is believed that is not what was kept. An
 answer counts once it is synced. So at the end of the file there may be the beginning of one that never
 counted, since its writing was cut: its head, which is right, says that more was to come; or its head or its
 last block never reached the disk and is zeros. That tail is dropped, and the user is told. Whatever else does
@@ -81,12 +82,16 @@ class FileJournal:
         """The answer of the first step, the partner's commitments."""
         return bytes(self._read(0)) if self.steps else None
 
-    def meet(self, partner_steps: int, at_once: int = 1) -> None:
+    def meet(self, partner_steps: int, at_once: int = 1, anew: bool = False) -> None:
         """Go on where both sides are; the partner may be as many steps behind or ahead as can have been under
-        way, see `journal.py`."""
+        way, see `journal.py`. `anew`: the last step of who is ahead is made anew, and its answer dropped."""
         if abs(partner_steps - self.steps) > at_once:
             raise unfit()
         self._shared = min(self.steps, partner_steps)
+        if anew and self.steps > self._shared:
+            del self._starts[self._shared :], self._ends[self._shared + 1 :]
+            self._file.truncate(self._ends[-1])
+            os.fsync(self._file.fileno())
 
     @property
     def again(self) -> int:

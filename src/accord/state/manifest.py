@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from accord.errors import UsageError
+from accord.errors import Ending, UsageError
 from accord.naming import fold_name
 from accord.protocols.parts.standing import BatchMeeting
 from accord.protocols.series import MOST_BATCHES
@@ -85,12 +85,14 @@ class Manifest:
     """The output that the run may replace: what it has written, or what its owner said so of."""
     wrong: int = 0
     """How many answers of the partner did not fit the protocol."""
-    ended: Literal["", "most_matches"] = ""
-    """Why the run would end again where it has ended: it passed a bound of the agreement, on either side."""
+    ended: Ending = ""
+    """Why the run would end again where it has ended, or may not go on; on either side."""
     matches: int | None = None
     """The pairs of the output, once there is a receipt."""
     matches_found: int | None = None
     """The pairs that were found, where only the best one-to-one set of them is kept."""
+    answer: tuple[tuple[int, int], ...] | None = None
+    """What both learned where nobody is shown, once there is a receipt: `answers.decode_answer`."""
     phases: dict[str, float] | None = None
     """Seconds by phase, since the two sides met last; once the run is done."""
     bytes: int | None = None
@@ -110,13 +112,15 @@ class Manifest:
 
     @property
     def closed(self) -> bool:
-        """Whether the run has refused so much that it does not go on."""
-        return self.wrong >= _MOST_WRONG
+        """Whether the run does not go on: too much was refused, or a second attempt would tell something."""
+        return self.wrong >= _MOST_WRONG or self.ended == "no_table"
 
     @property
-    def state(self) -> Literal["done", "closed", "most_matches", "waits"]:
+    def state(self) -> Literal["done", "closed", "most_matches", "no_table", "waits"]:
         """How far it is; only a run that waits has something to go on to."""
-        return "done" if self.done else "closed" if self.closed else self.ended or "waits"
+        if self.done or self.ended == "no_table":
+            return "done" if self.done else "no_table"
+        return "closed" if self.closed else self.ended or "waits"
 
     def is_of(self, series: str, dataset: str) -> bool:
         """Whether it is a run of this series of this account."""

@@ -40,7 +40,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from accord.errors import ClosedError, StateError, UsageError
+from accord.errors import ClosedByChanceError, ClosedError, StateError, UsageError
 from accord.naming import fold_name
 from accord.protocols.base import Task
 from accord.protocols.parts.batches import Look, decode_looks
@@ -179,7 +179,8 @@ class StoredRun:
         self.keep(
             {f"key-{digest.value.hex()}": digest.key, "receipt": content},
             done=True,
-            matches=len(outcome.pairs),
+            matches=outcome.matches,
+            answer=None if outcome.answer is None else outcome.answer.encode(),
             matches_found=outcome.matches_found,
             phases={name: lap.seconds for name, lap in laps.items()},
             traffic={name: lap.bytes for name, lap in laps.items()},
@@ -231,6 +232,8 @@ class StoredRun:
 
     def require_open(self, last: str = "") -> None:
         """Raise if the run is closed."""
+        if self.manifest.ended == "no_table":
+            raise ClosedByChanceError(run=self.manifest.run)
         if self.manifest.closed:
             raise ClosedError(
                 run=self.manifest.run, partner=self.manifest.partner, count=self.manifest.wrong, last=last

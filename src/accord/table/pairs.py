@@ -208,8 +208,8 @@ def _whole(cells: pa.ChunkedArray) -> pa.Array:
 
 
 class Paired:
-    """A result whose heart are its `pairs`; anything that speaks Arrow takes it as that table, and is given
-    some pairs at a time."""
+    """A result whose heart are its `pairs`, or the cells of an answer; anything that speaks Arrow takes it as
+    that table, and is given some pairs at a time."""
 
     if TYPE_CHECKING:
         # At run time it would be taken for the default of a field of that name.
@@ -217,36 +217,46 @@ class Paired:
         def found(self) -> PairTable:
             """The pairs as rows of two tables: for whoever does not need them all at once."""
 
+    @property
+    def result(self) -> PairTable | pa.Table:
+        """What came out: the pairs, or the cells of an answer."""
+        return self.found
+
     @cached_property
     def pairs(self) -> pa.Table:
         """`id_a`, `id_b`, and the disclosed columns of both sides."""
         return self.found.table()
+
+    @property
+    def _table(self) -> pa.Table:
+        return self.result if isinstance(self.result, pa.Table) else self.pairs
 
     @abstractmethod
     def _facts(self) -> dict[str, str]:
         """What is worth seeing at first sight."""
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The pairs as a pandas table."""
+        """The pairs, or the cells of an answer, as a pandas table."""
         try:
-            return self.pairs.to_pandas()
+            return self._table.to_pandas()
         except ImportError:
             raise UsageError(
                 problem="pandas is not installed: `pip install pandas`, or take .pairs."
             ) from None
 
     def to_polars(self) -> polars.DataFrame:
-        """The pairs as a polars table."""
+        """The pairs, or the cells of an answer, as a polars table."""
         try:
             import polars
         except ImportError:
             raise UsageError(
                 problem="polars is not installed: `pip install polars`, or take .pairs."
             ) from None
-        return polars.DataFrame(polars.from_arrow(self.pairs))
+        return polars.DataFrame(polars.from_arrow(self._table))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        reader = pa.RecordBatchReader.from_batches(self.found.schema, self.found.to_batches())
+        result = self.result
+        reader = pa.RecordBatchReader.from_batches(result.schema, result.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -256,11 +266,13 @@ class Paired:
     def _repr_html_(self) -> str:
         """For notebooks. Every text is escaped: the partner wrote some of it."""
         facts = "".join(html_row((name, value), "th", "td") for name, value in self._facts().items())
-        shown = self.found.head(_SHOWN)
+        result = self.result
+        shown = result.slice(0, _SHOWN) if isinstance(result, pa.Table) else result.head(_SHOWN)
         head = html_row(shown.column_names, "th", "th")
         rows = "".join(html_row(row.values(), "td", "td") for row in shown.to_pylist())
-        hidden = len(self.found) - shown.num_rows
-        more = f"<p>… and {hidden:,} more pairs</p>" if hidden > 0 else ""
+        hidden = len(result) - shown.num_rows
+        what = "rows" if isinstance(result, pa.Table) else "pairs"
+        more = f"<p>… and {hidden:,} more {what}</p>" if hidden > 0 else ""
         return f"<table>{facts}</table><table>{head}{rows}</table>{more}"
 
 

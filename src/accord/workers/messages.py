@@ -11,8 +11,8 @@
     SOCKET       to it, where this side listens: a connection that has named it (routing.py), as a descriptor
     READY        from it: its engine has been set up with the partner's worker; an answer without places
     JOB          to it: block sizes, the encoded inputs of its share of the slots, and which of them are real
-    ANSWER       from it: the places of the matches, or with their tokens; and what it has sent, received and
-                 held so far
+    ANSWER       from it: the places of the matches, or what an engine's `open` gives; and what it has sent,
+                 received and held so far
     FAILURE      from it: why it ends
 
 and between a coordinator and its foreman (foreman.py), who starts workers on a cluster:

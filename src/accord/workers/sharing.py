@@ -28,7 +28,7 @@ from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Circuit
-from accord.secure.engine import Engine, moved, no_matches
+from accord.secure.engine import Engine, is_found, moved, no_matches
 from accord.secure.party import Party
 from accord.side import Side
 from accord.workers.certificates import WorkerCertificate, exchange_certificates
@@ -59,14 +59,13 @@ class SharedRound:
         return len(self.found) == len(self.shares)
 
     def answer(self, share: Share, found: Ints) -> bool:
-        """Take the matches within a share, as a list of numbers; whether all are pairs of the share."""
+        """Take the matches within a share, as a list of numbers; whether it can be so."""
         wide = no_matches(self.circuit).shape[1:]
         if found.size % math.prod(wide):
             return False
         some = found.reshape(-1, *wide)
-        places = some if not wide else some[:, 0]
-        self.found[share.worker] = moved(some, share.first)
-        return not len(places) or bool(0 <= places.min() <= places.max() < share.blocks.pairs)
+        self.found[share.worker] = moved(self.circuit, some, share.first)
+        return is_found(self.circuit, some, share.blocks.pairs)
 
     @property
     def places(self) -> Ints:

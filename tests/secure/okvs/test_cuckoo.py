@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.secure.okvs.cuckoo import MOST, place, table_bins
 from accord.secure.okvs.rows import RowHash
 
@@ -78,7 +78,7 @@ def test_the_bound_is_one() -> None:
         for choices in every:
             try:
                 place(np.ascontiguousarray(choices), bins)
-            except UsageError:
+            except NoTableError:
                 failures += 1
         limit = 2 ** expected_sets(queries, bins)
         assert failures / trials < limit + 3 * (limit / trials) ** 0.5
@@ -108,7 +108,7 @@ def test_a_place_is_found_whenever_there_is_one(chosen: list[list[int]]) -> None
         number = place(choices, 6)
         assert len(np.unique(choices[np.arange(len(choices)), number])) == len(choices)
     else:
-        with pytest.raises(UsageError, match="too few bins"):
+        with pytest.raises(NoTableError, match="too few bins"):
             place(choices, 6)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from accord.entropy import Seeded
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.secure.okvs.sizes import PART, Shape, store_shape
 from accord.secure.okvs.store import Encoder, Layout, decode, encode
 
@@ -148,14 +148,14 @@ def test_which_cells_are_free_is_not_seen() -> None:
 def test_a_part_with_too_many_points_ends_the_run() -> None:
     shape = store_shape(1_000, 100)
     tight = Shape(1_000, shape.parts, 100, shape.sparse, shape.dense)
-    with pytest.raises(UsageError, match="too many points"):
+    with pytest.raises(NoTableError, match="too many points"):
         Encoder(tight, SEED, random_words(1_000, 2))
     assert Layout(tight, SEED, random_words(1_000, 2)).count(0) > 0
 
 
 def test_dependent_rows_end_the_run() -> None:
     """Three rows that have the same three cells, and one dense cell to tell them apart."""
-    with pytest.raises(UsageError, match="dependent"):
+    with pytest.raises(NoTableError, match="dependent"):
         stored(Shape(3, 1, 3, 3, 1), random_words(3, 2), random_words(3, 2))
 
 

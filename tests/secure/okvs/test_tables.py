@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.secure.okvs.elimination import substitute, triangle
 from accord.secure.okvs.peeling import core, peel
 from accord.secure.okvs.rows import Rows
@@ -43,7 +43,7 @@ def test_what_is_written_is_read_or_the_rows_are_dependent(
     rows, values = random_rows(count, sparse, dense, seed), random_words((count, width), seed)
     matrix = dense_matrix(rows, sparse, dense)
     if rank(matrix) < count:
-        with pytest.raises(UsageError, match="dependent"):
+        with pytest.raises(NoTableError, match="dependent"):
             written(rows, sparse, dense, values)
         return
     table = written(rows, sparse, dense, values)
@@ -61,7 +61,7 @@ def test_rows_with_the_same_cells_are_solved_by_their_dense_bits() -> None:
 
 def test_equal_rows_raise_whatever_the_values() -> None:
     rows = Rows(np.array([[0, 1, 2], [2, 0, 1]], dtype=np.int32), np.array([5, 5], dtype=np.uint64))
-    with pytest.raises(UsageError, match="dependent"):
+    with pytest.raises(NoTableError, match="dependent"):
         written(rows, 10, 40, np.ones((2, 2), dtype=np.uint64))
 
 

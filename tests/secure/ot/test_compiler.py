@@ -146,4 +146,4 @@ def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
     build = Build("ot")
     parts = tuple(Graded(((Edit(Input("t", 5, 9), i), 9 - i), (AtMost(AHEAD, i), -i)), -9) for i in range(3))
     build.answer(And((Reaches(parts, 1), AtMost(DICE, 0))))
-    assert build.weight == build.program.weight
+    assert build.weight == build.finish(None).weight

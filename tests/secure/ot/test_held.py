@@ -21,9 +21,10 @@ from accord.secure.ot.held import layout_of
 from accord.secure.ot.settings import Settings
 from accord.secure.ot.supply import OtSession
 from accord.secure.party import Wire, run_pair
-from accord.secure.payloads import TOKEN, put_tokens, subtract
+from accord.secure.payloads import TOKEN, put_tokens, read_tokens
 from accord.side import Side
 from tests.secure.engines import OT, World, engine_of
+from tests.secure.shares import subtract
 from tests.secure.worlds import LEAVES, Fixed, Traced, random_circuit, random_score, table
 
 Words = NDArray[np.uint64]
@@ -46,8 +47,9 @@ def opened(
     engine, count = require_holding(world.engine), len(a.real)
     held = engine.hold(circuit)
     payloads, tops = engine.payloads(held, a)
-    tokens = words(random, count, 2)
-    put_tokens(payloads, tokens)
+    last = words(random, count, TOKEN)
+    last[:, -1] >>= np.uint64(32)
+    payloads[:, -TOKEN:] = last
     masks = words(random, *payloads.shape)
     shares = subtract(payloads, masks, tops)
     there = random.random(count) < met
@@ -64,8 +66,7 @@ def opened(
     assert len(nothing) == 0
     expected = np.flatnonzero(evaluate(circuit, a.inputs, b.inputs, rows, rows) & there)
     assert np.array_equal(np.sort(found[:, 0]), expected)
-    tokens[:, 1] &= np.uint64((1 << 32) - 1)
-    assert np.array_equal(found[:, 1:].astype(np.uint64), tokens[found[:, 0]])
+    assert np.array_equal(found[:, 1:].astype(np.uint64), last[found[:, 0]])
     return found
 
 
@@ -160,6 +161,21 @@ def test_engines_without_shares_say_so() -> None:
     for name in ("garbled", "paillier"):
         with pytest.raises(UnsupportedError, match="holds a share"):
             require_holding(engine_of(name))
+
+
+def test_a_token_is_96_bits_and_64_zeros_of_what_its_owner_chose() -> None:
+    """Any other of the 160 bits is none; the last 32 zeros are the engine's to look at."""
+    random = np.random.default_rng(2)
+    payloads, tokens = words(random, 65, 5), words(random, 65, 2)
+    put_tokens(payloads, tokens)
+    for row in range(64):
+        payloads[row, 3 + (row >= 32)] ^= np.uint64(1) << np.uint64(32 + row if row < 32 else row - 32)
+    found = np.column_stack([np.arange(65), payloads[:, -TOKEN:].astype(np.int64)])
+    kept = read_tokens(found)
+    assert kept[:, 0].tolist() == [64]
+    assert np.array_equal(
+        kept[0, 1:].astype(np.uint64), tokens[64] & np.array([-1, (1 << 32) - 1]).astype(np.uint64)
+    )
 
 
 def test_words_travel_as_halves() -> None:

@@ -227,9 +227,9 @@ def test_a_point_is_a_polynomial_under_the_permutation() -> None:
 
 def test_seeds_are_expanded_block_by_block() -> None:
     pi, seeds = Permutation(), items(1, 4, 2)
-    whole = expand(pi, seeds, np.zeros(3, np.int64), 6)
+    whole = expand(pi, seeds, np.zeros(3, np.int32), 12)
     for number in range(3):
-        part = expand(pi, seeds, np.full(3, number), 2)
+        part = expand(pi, seeds, np.full(3, number, np.int32), 4)
         assert (whole[:, 4 * number : 4 * number + 4] == part).all()
     assert len(np.unique(whole)) == whole.size
 

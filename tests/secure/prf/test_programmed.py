@@ -28,13 +28,19 @@ def values(count: int, width: int) -> Words:
 def programs(function: Function, asked: int, own: Words, what: Words) -> Party[None]:
     yield from function.meet()
     points, width = function.points(own), what.shape[1]
-    yield from program(function, asked, points, what.__getitem__, width, Seeded("free"), none)
+    seeds = yield from function.answer(asked, points, none)
+
+    def add(places: NDArray[np.int32], onto: Words) -> None:
+        onto ^= what[places]
+
+    yield from program(function, seeds, points, add, width, Seeded("free"))
 
 
 def fetches(function: Function, own: Words, count: int, width: int) -> Party[Words]:
     yield from function.meet()
-    found = np.zeros((len(own), width), np.uint64)
-    yield from fetch(function, function.points(own), count, found, np.arange(len(own)), none)
+    found, points = np.zeros((len(own), width), np.uint64), function.points(own)
+    seeds = yield from function.ask(points, none)
+    yield from fetch(function, seeds, points, count, found, np.arange(len(own), dtype=np.int32))
     return found
 
 

@@ -90,5 +90,5 @@ class _InTurn:
         for share in cut(blocks.a_counts, blocks.b_counts, len(self.sessions)):
             own, session = share.rows(table, self.side is Side.A), self.sessions[share.worker]
             some = yield from find_matches(self.engine, session, self.circuit, share.blocks, own)
-            found.append(moved(some, share.first))
+            found.append(moved(self.circuit, some, share.first))
         return np.concatenate(found) if found else no_matches(self.circuit)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from accord.fields.columns import Columns
 from accord.privacy.events import Event
+from accord.protocols.parts.answers import Answered
 from accord.protocols.parts.phases import Phases
 from accord.protocols.parts.shown import Shown
 from accord.side import Side
@@ -53,6 +55,17 @@ class Outcome:
     """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
     shown: Shown | None = field(default=None, repr=False)
     """What both have disclosed by now; None where no later run goes on from this one."""
+    hidden: bool = False
+    """Whether a side learns no pairs: with an answer, or with pairs for the other side alone."""
+    answer: Answered | None = None
+    """What both learned where nobody was shown; then there are no pairs."""
+    unseal: Callable[[], Outcome] | None = field(default=None, repr=False)
+    """With a result for one side, on that side: the pairs, to be had once both have signed."""
+
+    @property
+    def matches(self) -> int | None:
+        """How many pairs both have; None where one side has none to count."""
+        return None if self.hidden else len(self.pairs)
 
     @property
     def own(self) -> Rows:

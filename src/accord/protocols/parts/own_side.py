@@ -41,7 +41,8 @@ class Status:
 
     comparisons: int
     most_comparisons: int
-    matches: int
+    matches: int | None
+    """None where nobody may know before the end."""
 
 
 Watch = Callable[[Status], None]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy, words
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.kernel import kernel
 from accord.secure.okvs.rows import RowHash, by_part
 from accord.secure.okvs.sizes import Shape
@@ -95,7 +95,7 @@ class Encoder(Layout):
         rows = self._hash.rows(self._of(part), self.shape.sparse, self.shape.dense)
         try:
             return write_table(rows, self.shape.sparse, self.shape.dense, np.ascontiguousarray(values), free)
-        except UsageError:
+        except NoTableError:
             self._refuse_equal(part)
             raise
 
@@ -129,7 +129,7 @@ def decode(shape: Shape, seed: bytes, store: Words, points: Words) -> Words:
     values = np.empty((len(points), store.shape[2]), dtype=np.uint64)
 
     def read(part: int) -> None:
-        _spread(layout.decode_part(part, store[part]), layout.places(part), values)
+        spread(layout.decode_part(part, store[part]), layout.places(part), values)
 
     _each(read, ((part,) for part in range(shape.parts)), shape.parts)
     return values
@@ -146,7 +146,7 @@ def _each(act: Callable[..., None], arguments: Iterable[tuple[object, ...]], cou
 
 
 @kernel("void(uint64[:,::1], int32[::1], uint64[:,::1])", joined=True)
-def _spread(source: Words, places: Places, target: Words) -> None:
+def spread(source: Words, places: Places, target: Words) -> None:
     """target[places] = source, which numpy does many times slower."""
     for number in range(places.shape[0]):
         own, place = source[number], target[places[number]]

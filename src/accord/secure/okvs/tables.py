@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import UsageError
+from accord.errors import NoTableError
 from accord.kernel import kernel
 from accord.secure.okvs.elimination import substitute, triangle
 from accord.secure.okvs.peeling import core, peel
@@ -29,11 +29,9 @@ Words = NDArray[np.uint64]
 Ints32 = NDArray[np.int32]
 
 
-def failed(reason: str) -> UsageError:
-    """What ends a run whose store cannot be made."""
-    chance = "This is chance in fewer than one of 10¹² runs."
-    mend = "Start a new run; if it ends like this again, the program is at fault."
-    return UsageError(problem=f"No table holds the values: {reason}. {chance} {mend}")
+def failed(reason: str) -> NoTableError:
+    """What closes a run whose table or store cannot be made: seeds drawn again would depend on the points."""
+    return NoTableError(reason=reason)
 
 
 def write_table(rows: Rows, sparse: int, dense: int, values: Words, free: Words) -> Words:

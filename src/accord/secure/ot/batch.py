@@ -12,8 +12,12 @@ tables (party.py).
 Where A's rows are held in shares (`held.py`), the last answer stays shared as well, and the end is another:
 
     B → A   the question of the opening
-    A → B   its shares of the tokens
+    A → B   its shares of the last words
     B → A   nothing: A starts every batch and B ends it, which keeps interleaved batches in step
+
+or, where it is tallied (`tally.py`), A's choices follow its last tables in one message, and then
+
+    B → A   the corrections of the tally
 """
 
 from __future__ import annotations
@@ -53,8 +57,9 @@ from accord.secure.ot.rows import Rows, Seen
 from accord.secure.ot.single import hash_both, hash_known, receive_singles, send_singles, stands_alone
 from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
+from accord.secure.ot.tally import add_up, choose, correct
 from accord.secure.party import Party, receive, send
-from accord.secure.payloads import TOKEN, read_tokens
+from accord.secure.payloads import TOKEN, find_opened
 from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
 from accord.side import Side
@@ -63,8 +68,8 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Answer = NDArray[np.bool_]
 Opening = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The places of pairs in a batch, and their tokens."""
-NOTHING: Opening = (np.zeros(0, np.int64), np.zeros((0, TOKEN - 1), np.int64))
+"""The places of pairs in a batch, and their last words."""
+NOTHING: Opening = (np.zeros(0, np.int64), np.zeros((0, TOKEN), np.int64))
 
 
 class BatchSide:
@@ -82,6 +87,13 @@ class BatchSide:
         self.bits: dict[int, Bytes] = {}
         self.numbers: dict[int, NDArray[Any]] = {}
         self._sums: dict[int, NDArray[Any]] = {}
+        self.chosen = np.zeros((0, 2), np.uint64)
+        """A's rows of the OTs of a tally."""
+
+    @property
+    def outputs(self) -> Bytes:
+        """This side's shares of the answers, (outputs, pairs)."""
+        return np.stack([self.bits[number] for number in self.program.outputs])
 
     def choice_bits(self, number: int) -> Bytes:
         """A's bits of a share."""
@@ -163,10 +175,16 @@ def run_a(mine: BatchSide) -> Party[Answer]:
 def open_a(mine: BatchSide, held: Words) -> Party[Opening]:
     """A's side of a batch of rows of which it holds these shares. Learns: nothing."""
     question = yield from _serve(mine, reveal=False)
-    bits = mine.bits[mine.program.levels[-1][0]]
-    yield from send(answer_token(mine.ends.sender, bits, held, question.view("<u8")))
+    yield from send(answer_token(mine.ends.sender, mine.outputs[0], held, question.view("<u8")))
     yield from receive(0)
     return NOTHING
+
+
+def tally_a(mine: BatchSide) -> Party[Words]:
+    """A's side of a batch that is tallied: its share of the sums, mod 2⁶⁴. Learns: nothing."""
+    corrections = yield from _serve(mine, reveal=False)
+    assert mine.program.tally is not None
+    return add_up(mine.ends.receiver.pi, mine.program.tally, mine.outputs, mine.chosen, corrections)
 
 
 def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
@@ -192,6 +210,9 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
         asked = [part.view("<u8") for part in parts]
         shown = last and reveal
         tables = [_table(mine, i, question, shown) for i, question in zip(level, asked, strict=True)]
+        if last and program.tally is not None:
+            mine.chosen, choices = choose(mine.ends.receiver, mine.outputs)
+            tables.append(choices.view(np.uint8))
         yield from send(np.concatenate(tables), signed=last)
         due = (sizes.last,) if last else sizes.questions[number + 1]
         parts = _cut((yield from receive(sum(due), signed=number == len(levels) - 2)), due)
@@ -246,24 +267,34 @@ def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: b
 
 def run_b(mine: BatchSide) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
-    bits = yield from _look_up(mine)
+    yield from _look_up(mine)
+    bits = mine.outputs[0]
     yield from send(bits_to_wire(bits))
     return bits.astype(np.bool_)
 
 
 def open_b(mine: BatchSide, held: Words) -> Party[Opening]:
-    """B's side of a batch of rows of which it holds these shares. Learns: the tokens of pairs that hold."""
-    bits = yield from _look_up(mine)
+    """B's side of a batch of rows of which it holds these shares. Learns: the last words where it holds."""
+    yield from _look_up(mine)
     question = np.empty(mine.sizes.last // 8, "<u8")
-    keys = ask_token(mine.ends.receiver, bits, question)
+    keys = ask_token(mine.ends.receiver, mine.outputs[0], question)
     yield from send(question)
     came = yield from receive(mine.sizes.opened)
     yield from send(np.zeros(0, np.uint8))
-    return read_tokens(came.view("<u8").reshape(keys.shape) ^ keys, held)
+    return find_opened(came.view("<u8").reshape(keys.shape) ^ keys, held)
+
+
+def tally_b(mine: BatchSide, weights: NDArray[np.int64]) -> Party[Words]:
+    """B's side of a batch that is tallied, with weights (pairs, weights). Learns: nothing."""
+    choices = yield from _look_up(mine)
+    assert mine.program.tally is not None
+    sums, sent = correct(mine.ends.sender, mine.program.tally, mine.outputs, weights, choices.view("<u8"))
+    yield from send(sent)
+    return sums
 
 
 def _look_up(mine: BatchSide) -> Party[Bytes]:
-    """What B does up to the last tables; its answers, or its shares of them."""
+    """What B does up to the last tables; what came behind these."""
     sizes, levels = mine.sizes, mine.program.levels
     choices = yield from receive(sizes.choices)
     before = (*sizes.sums, *sizes.corrections)
@@ -275,12 +306,12 @@ def _look_up(mine: BatchSide) -> Party[Bytes]:
         asked = [_ask(mine, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
         last = number == len(levels) - 1
         yield from send(message, signed=last)
-        came = yield from receive(sum(sizes.tables[number]), signed=last)
-        tables = _cut(came, sizes.tables[number])
+        due = (*sizes.tables[number], sizes.chosen if last else 0)
+        *tables, behind = _cut((yield from receive(sum(due), signed=last)), due)
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
             _open(mine, i, table, masks, index)
         before = ()
-    return mine.bits[levels[-1][0]]
+    return behind
 
 
 def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:

@@ -14,7 +14,9 @@ Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of
 score which rows without values cannot reach.
 
 Of a row that is held in shares (`held.py`) nobody has a bit: there the bits that each side knows of its own
-row are shared, too, and there are no dummies.
+row are shared, too, and there are no dummies. Where answers are tallied, an equality is the number of bits
+that differ, without an own part of A's row: so of shares that are no payload it compares t random bits, and
+holds with probability 2^−t. With an own part, which is random there as well, it would hold more often.
 """
 
 from __future__ import annotations
@@ -42,9 +44,10 @@ from accord.secure.circuit import (
     Opened,
     Or,
     Reaches,
+    Tally,
     leaves,
 )
-from accord.secure.forms import Ending, comparison_of, constant, form_of
+from accord.secure.forms import Ceiling, Ending, Marked, comparison_of, constant, form_of
 from accord.secure.ot.comparisons import (
     NARROW,
     WIDEST,
@@ -85,36 +88,45 @@ def compile_circuit(circuit: Circuit, engine: str) -> Program:
     """The lightest program of a circuit, or an `UnsupportedError` that names the node that has none."""
     held = isinstance(circuit, Opened)
     node = circuit.of if isinstance(circuit, Opened) else circuit
-    whole = Build(engine, held)
+    tally = circuit.tally if isinstance(circuit, Opened) else None
+    whole = Build(engine, held, tally is not None)
     whole.answer(node)
-    found = [whole.program]
+    found = [whole.finish(tally)]
     if isinstance(node, AtMost | Equal) and constant(node) is None:
-        alone = Build(engine, held)
+        alone = Build(engine, held, tally is not None)
         if alone.compare(node, dummies=not held) is not None:
-            found.append(alone.program)
+            found.append(alone.finish(tally))
     return min(found, key=lambda program: program.weight)
 
 
 class Build:
     """A program in the making."""
 
-    def __init__(self, engine: str, held: bool = False) -> None:
-        self.engine, self.held = engine, held
+    def __init__(self, engine: str, held: bool = False, tallied: bool = False) -> None:
+        self.engine, self.held, self.tallied = engine, held, tallied
         self.shares: list[NumberShare] = []
         self.sums: list[ShareSum] = []
         self.lookups: list[Lookup] = []
         self.weight = 0.0
         """That of the program so far: quarters, which add up exactly."""
-        self._known: dict[tuple[Comparison | Reaches | Both | Ending, Input | None], Formula | Wire] = {}
+        self._known: dict[
+            tuple[Comparison | Reaches | Both | Ending | Marked, Input | None], Formula | Wire
+        ] = {}
         self._texts: dict[Input, Text] = {}
 
-    @property
-    def program(self) -> Program:
-        return Program(tuple(self.shares), tuple(self.sums), tuple(self.lookups), self.held)
+    def finish(self, tally: Tally | None) -> Program:
+        """The program of which the last lookup so far is the answer, or with a tally that and each mark."""
+        answer = Bit(len(self.lookups) - 1)
+        outputs = [answer]
+        if tally is not None and tally.marks is not None:
+            marks = [self._share_bit(Marked(tally.marks, place)) for place in range(tally.rows)]
+            outputs = [self.gate(join("all", [answer, mark])) for mark in marks]
+        made = tuple(self.shares), tuple(self.sums), tuple(self.lookups)
+        return Program(*made, tuple(bit.lookup for bit in outputs), self.held, tally)
 
     def copy(self) -> Build:
         """The same so far; what is added to one is not added to the other."""
-        other = Build(self.engine, self.held)
+        other = Build(self.engine, self.held, self.tallied)
         other.become(self)
         return other
 
@@ -204,6 +216,8 @@ class Build:
         """The lightest lookups for a comparison; none if the widest ring is too narrow."""
         self._check(node)
         found = plans(node, dummies, where)
+        if self.tallied and isinstance(node, Equal):
+            found = [plan for plan in found if not isinstance(plan.share.form.of, Ceiling)]
         if not found:
             return None
         best = min(found, key=lambda plan: plan.weight)
@@ -238,7 +252,7 @@ class Build:
         self.shares.append(NumberShare(form_of(Bilinear((), None, 0, 0, 0, 0)), 1, exclusive=True))
         return ShareBit(len(self.shares) - 1, 0)
 
-    def _share_bit(self, of: Both | Ending) -> Wire:
+    def _share_bit(self, of: Both | Ending | Marked) -> Wire:
         """A bit of both rows, or of one, as a share."""
         if (of, None) not in self._known:
             share = self.share(NumberShare(form_of(of), 1, exclusive=True))

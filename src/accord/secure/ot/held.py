@@ -11,7 +11,7 @@ the factor stays. This is why B is the side that has its row whole: of A's row a
 a factor would take a ring element. What a formula reads of A's row is a share of its own (`compiler.py`).
 
 A field of a payload lies within a word, so that one subtraction a word makes shares of all fields. The last
-words of a payload are a token, which the answer opens (`opening.py`).
+words of a payload are what the answer opens (`opening.py`), if it is not tallied (`tally.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from accord.secure.circuit import Bilinear, Both, Equal, Hamming
 from accord.secure.forms import Added, Nearby
 from accord.secure.ot.program import NumberShare, Own, Program
 from accord.secure.ot.rows import OwnRows, Seen
-from accord.secure.payloads import TOKEN
 from accord.secure.transfer.packing import LANES
 from accord.side import Side
 
@@ -44,7 +43,7 @@ class Layout:
     """Where a payload has the bits and the own part of each share."""
 
     words: int
-    """Of a payload, the token included."""
+    """Of a payload, what opens included."""
     bits: tuple[Ints, ...]
     """The places of the bits of A's row, a share after the other."""
     own: tuple[int | None, ...]
@@ -81,8 +80,8 @@ def layout_of(program: Program) -> Layout:
     packed = np.packbits(tops, bitorder="little").view("<u8").astype(np.uint64)
     ends = np.cumsum([0, *counts])
     bits_of = tuple(places[start : start + n] for start, n in zip(ends, counts, strict=False))
-    full = np.full(TOKEN, np.iinfo(np.uint64).max, np.uint64)
-    return Layout(words + TOKEN, bits_of, tuple(own), np.concatenate([packed, full]))
+    full = np.full(program.opens, np.iinfo(np.uint64).max, np.uint64)
+    return Layout(words + program.opens, bits_of, tuple(own), np.concatenate([packed, full]))
 
 
 def _has_own(share: NumberShare) -> bool:
@@ -95,12 +94,13 @@ def _has_own(share: NumberShare) -> bool:
 
 
 def payloads(program: Program, rows: OwnRows) -> Words:
-    """The payload of each row of A, (rows, words), with room for its token."""
+    """The payload of each row of A, (rows, words), with room for what opens."""
     layout, count = layout_of(program), len(rows.real)
+    words = layout.words - program.opens
     result = np.zeros((count, layout.words), np.uint64)
     for first in range(0, count, _AT_ONCE):
         some = np.arange(first, min(first + _AT_ONCE, count))
-        bits = np.zeros((len(some), 64 * (layout.words - TOKEN)), np.uint8)
+        bits = np.zeros((len(some), 64 * words), np.uint8)
         fields = result[some[0] : some[-1] + 1]
         for number, share in enumerate(program.shares):
             if len(layout.bits[number]):
@@ -111,7 +111,7 @@ def payloads(program: Program, rows: OwnRows) -> Words:
                 own = rows.own_part(program, number, some, Side.A).astype(np.uint64) & mask
                 fields[:, at // 64] |= own << np.uint64(at % 64)
         if bits.shape[1]:
-            fields[:, :-TOKEN] |= np.packbits(bits, axis=1, bitorder="little").view("<u8")
+            fields[:, :words] |= np.packbits(bits, axis=1, bitorder="little").view("<u8")
     return result
 
 

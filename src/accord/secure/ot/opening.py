@@ -1,14 +1,14 @@
-"""How an answer that stays shared opens a token to B, and nothing to A.
+"""How an answer that stays shared opens the last words of a payload to B, and nothing to A.
 
-The last words of a payload (`held.py`) are a token and zeros, of which B holds s and A w, with s ⊕ w the two;
-and they hold m_A ⊕ m_B, the answer of the program. By one more OT, in which B chooses m_B, A hands over w
-under the key of 1 ⊕ m_A. Where the answer is 1 that is the key B has; else B has the other one, and what came
-is random to it. Where s and w are no shares of one payload, they make something random, which ends in 96
-zeros with probability 2⁻⁹⁶. So B cannot tell a payload that does not satisfy the circuit from none.
+These words (`payloads.py`) end in zeros; B holds s of them and A w, with s ⊕ w the two; and they hold
+m_A ⊕ m_B, the answer of the program. By one more OT, in which B chooses m_B, A hands over w under the key of
+1 ⊕ m_A. Where the answer is 1 that is the key B has; else B has the other one, and what came is random to it.
+Where s and w are no shares of one payload, they make something random, which is a token with probability
+2⁻⁹⁶. So B cannot tell a payload that does not satisfy the circuit from none.
 
 Assumption: H of `transfer/permutation.py` is correlation robust; t is the block.
-*Learns*: A nothing; B the tokens of payloads that satisfy the circuit. The OTs are those of lookups, double
-ones of which the second choice is 0, and none serves anything else.
+*Learns*: A nothing; B the last words of payloads that satisfy the circuit. The OTs are those of lookups,
+double ones of which the second choice is 0, and none serves anything else.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _seconds(count: int, rate: int) -> int:
 
 
 def _put_keys(end: Any, rows: Words, keys: Words) -> None:
-    """H of each row, as many words as a token has."""
+    """H of each row, as many words as are handed over."""
     for block in range(-(-TOKEN // 2)):
         inner, outer = hash_blocks(end.pi, rows, block)
         words = min(2, TOKEN - 2 * block)

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.circuit import Input
+from accord.secure.circuit import Input, Tally
 from accord.secure.forms import Form
 from accord.secure.ot.lookup import pack_truth
+from accord.secure.payloads import TOKEN
 from accord.side import Side
 
 USUAL, CHEAP = 4, 48
@@ -162,13 +163,22 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Program:
-    """Shared numbers, their sums, then lookups; the last lookup is the answer."""
+    """Shared numbers, their sums, then lookups, of which some are the answer."""
 
     shares: tuple[NumberShare, ...]
     sums: tuple[ShareSum, ...]
     lookups: tuple[Lookup, ...]
-    opens: bool = False
-    """Whether A's rows are held in shares: then the answer stays shared, too, and opens a token."""
+    outputs: tuple[int, ...]
+    """Lookups of the last level: one, or one for each mark of a tally."""
+    held: bool = False
+    """Whether A's rows are held in shares: then the answer stays shared, too, and opens last words, or"""
+    tally: Tally | None = None
+    """is tallied."""
+
+    @property
+    def opens(self) -> int:
+        """Words at the end of a payload that the answer opens."""
+        return TOKEN if self.held and self.tally is None else 0
 
     @property
     def weight(self) -> float:
@@ -180,6 +190,11 @@ class Program:
         """The lookups that run together, in order."""
         deepest = self.lookups[-1].level
         return [[i for i, k in enumerate(self.lookups) if k.level == n] for n in range(deepest + 1)]
+
+    @property
+    def tallied(self) -> int:
+        """Bits of a pair that are multiplied with B's weights."""
+        return len(self.outputs) if self.tally else 0
 
     @property
     def terms(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from accord.secure.blocks import Limit
+from accord.secure.ot import tally
 from accord.secure.ot.distance import correction_bytes, sum_bytes
 from accord.secure.ot.lookup import question_words, table_bytes
 from accord.secure.ot.opening import opened_bytes, opening_words
@@ -44,8 +45,10 @@ class Sizes:
     questions: tuple[tuple[int, ...], ...]
     """For each level one number a lookup."""
     tables: tuple[tuple[int, ...], ...]
+    chosen: int
+    """Choices of a tally, behind the last tables."""
     last: int
-    """The answers, or the question of an opening."""
+    """The answers, or the question of an opening, or the corrections of a tally."""
     opened: int = 0
     """What A says to that."""
 
@@ -57,6 +60,7 @@ class Sizes:
             + sum(self.corrections)
             + sum(map(sum, self.questions))
             + sum(map(sum, self.tables))
+            + self.chosen
             + self.last
             + self.opened
         )
@@ -77,9 +81,16 @@ def batch_sizes(program: Program, rates: tuple[int, int], shape: BatchShape) -> 
         tables=tuple(
             tuple(table_bytes(shape.pairs, lookup.bits, lookup.lane) for lookup in level) for level in levels
         ),
-        last=8 * opening_words(shape.pairs, of_lookups) if program.opens else -(-shape.pairs // 8),
+        chosen=tally.choice_bytes(program.tally, shape.pairs, of_distances) if program.tally else 0,
+        last=_last(program, shape.pairs, of_lookups),
         opened=opened_bytes(shape.pairs) if program.opens else 0,
     )
+
+
+def _last(program: Program, pairs: int, rate: int) -> int:
+    if program.tally is not None:
+        return tally.correction_bytes(program.tally, pairs)
+    return 8 * opening_words(pairs, rate) if program.opens else -(-pairs // 8)
 
 
 def message_count(program: Program) -> int:
@@ -101,9 +112,9 @@ def batch_limit(program: Program, alone: bool = False) -> Limit:
     # Levels come one after the other, and what is asked and answered in one is gone in the next.
     widest = max(sum(_held(program.lookups[i]) for i in level) for level in program.levels)
     # Most rows share their corrections with three others.
-    pair = 128 + bits // 32 + widest
+    pair = 128 + bits // 32 + widest + (tally.held_bytes(program.tally) if program.tally else 0)
     if alone:
-        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms))
+        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms + program.tallied))
         # Corrections are packed by the lane: whole groups of them have no padding.
         return Limit(max(1, most // 64 * 64 or most))
     # A row of A takes its OT, and its part of a tree of seeds, for each term.

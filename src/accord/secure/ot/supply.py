@@ -55,11 +55,12 @@ class SupplySchedule:
 
 
 def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
-    """OTs that each batch takes, shape (2, batches): for distances, and double ones for lookups."""
-    distances = program.terms * sizes.strips
+    """OTs that each batch takes, shape (2, batches): for distances and tallies, and double for lookups."""
+    distances, tallied = program.terms * sizes.strips, program.tallied * sizes.pairs
     bits = [lookup.bits for lookup in program.lookups] + ([1] if program.opens else [])
     lookups = [sum(padded_count(asked(int(pairs), b)) for b in bits) for pairs in sizes.pairs]
-    return np.stack([-(-distances // 128) * 128, np.array(lookups, dtype=np.int64).reshape(-1)])
+    single = -(-distances // 128) * 128 + -(-tallied // 128) * 128
+    return np.stack([single, np.array(lookups, dtype=np.int64).reshape(-1)])
 
 
 def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Settings) -> SupplySchedule:

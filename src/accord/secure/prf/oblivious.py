@@ -40,9 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
+from accord.kernel import kernel
 from accord.secure.okvs.rows import SEED
 from accord.secure.okvs.sizes import store_shape
-from accord.secure.okvs.store import Encoder, Layout
+from accord.secure.okvs.store import Encoder, Layout, spread
 from accord.secure.party import Party, Send, receive, send
 from accord.secure.transfer import setup
 from accord.secure.transfer.field import times
@@ -118,7 +119,7 @@ class Oblivious:
             own = points.take(places, axis=0)
             free = encoder.draw(part, 2, self._entropy)
             yield from send(encoder.encode_part(part, own, free) ^ a, signed=part == shape.parts - 1)
-            seeds[places] = _hash(self.pi, encoder.decode_part(part, c), own)
+            spread(_hash(self.pi, encoder.decode_part(part, c), own), places, seeds)
             progress(len(places))
         return seeds
 
@@ -133,7 +134,8 @@ class Oblivious:
             key = b ^ times(came.view("<u8").reshape(-1, 2), vole.delta)
             places = layout.places(part)
             own = points.take(places, axis=0)
-            seeds[places] = _hash(self.pi, layout.decode_part(part, key) ^ times(own, vole.delta), own)
+            keys = layout.decode_part(part, key) ^ times(own, vole.delta)
+            spread(_hash(self.pi, keys, own), places, seeds)
             progress(len(places))
         return seeds
 
@@ -177,17 +179,17 @@ def asked_bytes(asked: int) -> int:
     return setup.set_up_bytes(len(_HELLO), FIELD) + SEED + vole_bytes(total, 128 // FIELD) + BLOCK * total
 
 
-def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.integer], blocks: int) -> Words:
-    """Blocks number·blocks … of each seed, (n, 2·blocks): uniform to whoever has not the seed."""
-    result = np.empty((len(seeds), blocks, 2), np.uint64)
-    for first in range(0, len(seeds), _CHUNK):
-        some = seeds[first : first + _CHUNK, None]
-        source = np.repeat(some, blocks, axis=1)
-        tweaks = numbers[first : first + _CHUNK, None] * blocks + np.arange(blocks)
-        source[:, :, 0] ^= tweaks.astype(np.uint64)
-        source[:, :, 1] ^= np.uint64(VALUE)
-        result[first : first + _CHUNK] = pi.apply(source, "values").reshape(source.shape) ^ some
-    return result.reshape(len(seeds), 2 * blocks)
+def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.int32], width: int) -> Words:
+    """So many words of each seed, (n, width), from the block that comes after `number` times as many: uniform
+    to whoever has not the seed."""
+    result, blocks = np.empty((len(seeds), width), np.uint64), -(-width // 2)
+    rows = max(1, _CHUNK // blocks)
+    for first in range(0, len(seeds), rows):
+        part = slice(first, first + rows)
+        source = pi.scratch("tweaked values", blocks * len(result[part])).reshape(-1, blocks, 2)
+        _tweak(seeds[part], numbers[part], source)
+        _untweak(seeds[part], pi.apply(source, "values").reshape(source.shape), result[part])
+    return result
 
 
 def _public(pi: Permutation, number: int = 0) -> Words:
@@ -215,3 +217,23 @@ def _hash(pi: Permutation, keys: Words, points: Points) -> Seeds:
         outer = pi.apply(inner ^ points[first : first + _CHUNK], "hashed")
         np.bitwise_xor(inner, outer, out=result[first : first + _CHUNK])
     return result
+
+
+@kernel("void(uint64[:,::1], int32[::1], uint64[:,:,::1])")
+def _tweak(seeds: Seeds, numbers: NDArray[np.int32], result: NDArray[np.uint64]) -> None:
+    """s ⊕ t for the blocks of every seed, after those of lower numbers."""
+    blocks = result.shape[1]
+    for row in range(seeds.shape[0]):
+        low, high = seeds[row, 0], seeds[row, 1] ^ np.uint64(VALUE)
+        first = np.uint64(numbers[row]) * np.uint64(blocks)
+        for block in range(blocks):
+            result[row, block, 0] = low ^ (first + np.uint64(block))
+            result[row, block, 1] = high
+
+
+@kernel("void(uint64[:,::1], uint64[:,:,::1], uint64[:,::1])")
+def _untweak(seeds: Seeds, source: NDArray[np.uint64], result: Words) -> None:
+    """The words of the blocks ⊕ their seed; of an odd number the last block has one."""
+    for row in range(seeds.shape[0]):
+        for word in range(result.shape[1]):
+            result[row, word] = source[row, word >> 1, word & 1] ^ seeds[row, word & 1]

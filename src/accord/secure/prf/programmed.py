@@ -21,50 +21,48 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import Entropy
+from accord.entropy import KEY, Derived, Entropy
 from accord.secure.okvs.rows import SEED
 from accord.secure.okvs.sizes import store_shape
-from accord.secure.okvs.store import Encoder, Layout
+from accord.secure.okvs.store import Encoder, Layout, spread
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.prf.oblivious import BLOCK, Function, Points, Progress, Seeds, expand
+from accord.secure.prf.oblivious import Function, Points, Seeds, expand
 
 Words = NDArray[np.uint64]
 
 
 def program(
     function: Function,
-    asked: int,
+    seeds: Seeds,
     points: Points,
-    values: Callable[[NDArray[np.int32]], Words],
+    add: Callable[[NDArray[np.int32], Words], None],
     width: int,
     entropy: Entropy,
-    progress: Progress,
 ) -> Party[None]:
-    """Give values of so many words at these points to a peer that asks for so many; `values` has those of
-    some places, and is asked once for each."""
-    seeds = yield from function.answer(asked, points, progress)
-    seed = entropy.bytes(SEED)
+    """Give values of so many words at these points, at which F has these seeds; `add` adds those of some
+    places to what is there, bit by bit, and is called once for each."""
+    seed, free = entropy.bytes(SEED), Derived(entropy.bytes(KEY))
     yield Send(seed)
     encoder = Encoder(store_shape(len(points)), seed, points)
     for part in range(encoder.shape.parts):
         places = encoder.places(part)
-        hidden = values(places) ^ _masks(function, seeds.take(places, axis=0), width)
-        table = encoder.encode_part(part, hidden, encoder.draw(part, width, entropy))
+        hidden = _masks(function, seeds.take(places, axis=0), width)
+        add(places, hidden)
+        table = encoder.encode_part(part, hidden, encoder.draw(part, width, free))
         yield from send(table, signed=part == encoder.shape.parts - 1)
 
 
 def fetch(
     function: Function,
+    seeds: Seeds,
     points: Points,
     programmed: int,
     into: Words,
-    at: NDArray[np.integer],
-    progress: Progress,
+    at: NDArray[np.int32],
 ) -> Party[None]:
-    """The values at these points, of a function that a peer programs at so many: each into its line, `at`, of
-    an array that is as wide as they are."""
+    """The values at these points, at which F has these seeds, of a function that a peer programs at so many:
+    each into its line, `at`, of an array that is as wide as they are."""
     width = into.shape[1]
-    seeds = yield from function.ask(points, progress)
     seed = (yield from receive(SEED)).tobytes()
     layout = Layout(store_shape(programmed), seed, points)
     for part in range(layout.shape.parts):
@@ -72,7 +70,8 @@ def fetch(
         came = yield from receive(8 * width * layout.shape.cells, signed=last)
         places = layout.places(part)
         read = layout.decode_part(part, came.view("<u8").reshape(-1, width))
-        into[at[places]] = read ^ _masks(function, seeds.take(places, axis=0), width)
+        read ^= _masks(function, seeds.take(places, axis=0), width)
+        spread(read, at.take(places), into)
 
 
 def programmed_bytes(programmed: int, width: int) -> int:
@@ -81,5 +80,4 @@ def programmed_bytes(programmed: int, width: int) -> int:
 
 
 def _masks(function: Function, seeds: Seeds, width: int) -> Words:
-    blocks = -(-8 * width // BLOCK)
-    return expand(function.pi, seeds, np.zeros(len(seeds), np.int64), blocks)[:, :width]
+    return expand(function.pi, seeds, np.zeros(len(seeds), np.int32), width)

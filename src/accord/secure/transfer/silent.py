@@ -180,7 +180,10 @@ class _Silent:
         Requires: so many are available.
         """
         self._check(count)
-        return np.concatenate([rows for _, rows in self._pieces(count, count)])[:count]
+        rows = np.concatenate([rows for _, rows in self._pieces(count, count)])[:count]
+        # Who takes rows away like this takes many once and few later: no round needs the memory soon.
+        self._spent.clear()
+        return rows
 
     def make_ordinary(self, count: int) -> Party[Words]:
         """So many random OTs from SoftSpoken, as `take` has them."""

@@ -79,8 +79,10 @@ def require_table(
                 transaction.create(headings)
 
 
-def write_to_table(pairs: PairTable, address: Address, *, replace: bool) -> None:
+def write_to_table(pairs: PairTable | pa.Table, address: Address, *, replace: bool) -> None:
     """Write the pairs; unless it may replace one, only where there is no such table."""
+    if isinstance(pairs, pa.Table):
+        pairs = _Whole(pairs)
     _require_names(address, headings_of(pairs))
     if address.database is Database.SQLITE and address.file is not None:
         # DuckDB holds a cell that is repeated once for many times; what it takes nobody knows before.
@@ -89,7 +91,7 @@ def write_to_table(pairs: PairTable, address: Address, *, replace: bool) -> None
         _write(pairs, transaction, replace)
 
 
-def headings_of(pairs: PairTable) -> list[Heading]:
+def headings_of(pairs: PairTable | _Whole) -> list[Heading]:
     """The columns that pairs take in a table."""
     return [
         Heading(one.name, CellKind.NUMBER if pa.types.is_integer(one.type) else CellKind.TEXT)
@@ -97,7 +99,20 @@ def headings_of(pairs: PairTable) -> list[Heading]:
     ]
 
 
-def _write(pairs: PairTable, transaction: Transaction, replace: bool) -> None:
+class _Whole:
+    """A table that is there, as pairs are."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table, self.typed_schema = table, table.schema
+
+    def octets(self) -> int:
+        return int(self._table.nbytes)
+
+    def typed_batches(self) -> Iterator[pa.RecordBatch]:
+        return iter(self._table.to_batches())
+
+
+def _write(pairs: PairTable | _Whole, transaction: Transaction, replace: bool) -> None:
     headings = headings_of(pairs)
     if _is_there(transaction, headings, replace):
         transaction.empty()

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from accord.arguments import as_path
 from accord.table.address import Address, find_address
 from accord.table.pairs import PairTable
@@ -65,7 +67,7 @@ def require_free(
         require_target(target, [file for file in files if file is not None], force)
 
 
-def write_pairs(pairs: PairTable, target: Target, *, raw: bool, replace: bool) -> None:
+def write_pairs(pairs: PairTable | pa.Table, target: Target, *, raw: bool, replace: bool) -> None:
     """Write the pairs, whole or not at all; unless they may replace something, only where there is nothing.
 
     `raw` is for a csv; no other place holds formulas.

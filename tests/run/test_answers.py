@@ -1,0 +1,160 @@
+"""Runs from end to end of which other things come out than pairs for both, and how they are shown later."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.run.link import Linked
+from accord.state.ledger import Ledger
+from tests.cli.terminal import accord
+from tests.protocols.test_routed_answers import NOBODY
+from tests.run import faults, worlds
+from tests.run.worlds import Organisation
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+COUNT = {"answer": "count", "epsilon": "1"}
+TABLE = {"answer": "table", "epsilon": "2", "by": {"A": {"column": "x", "values": ["1", "9"]}}}
+SUM = {"answer": "sum", "exact": True, "of": {"side": "B", "column": "y", "low": 0, "high": 20}}
+
+
+def agreed_on(output: dict[str, Any], disclose: dict[str, Any] = NOBODY) -> Agreement:
+    plain = faults.agreement("routed").model_dump(mode="json")
+    return Agreement.model_validate(plain | {"output": output, "disclose": disclose})
+
+
+def linked(
+    tmp_path: Path, agreed: Agreement, **options: Any
+) -> tuple[tuple[Organisation, Organisation], list[Linked]]:
+    both = worlds.introduce(tmp_path, agreed)
+    results = worlds.link_both(*both, agreed, **options)
+    assert all(isinstance(one, Linked) for one in results), results
+    return both, list(results)
+
+
+def typed(own: Organisation, *words: str) -> str:
+    done = accord(own.state.folder.parent, "--state", str(own.state.folder), *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def pairs_of(tmp_path: Path) -> int:
+    _, (found, _) = linked(tmp_path / "pairs", agreed_on({}))
+    assert found.matches > 1
+    return found.matches
+
+
+def test_a_count_is_the_same_for_both_and_is_shown_again_as_it_was(tmp_path: Path) -> None:
+    both, (a, b) = linked(tmp_path, agreed_on(COUNT), a_options={"out": tmp_path / "a.csv"})
+    assert a.answer is not None
+    assert a.answer == b.answer
+    assert (a.matches, a.learns) == (0, False)
+    assert a.charged.epsilon == 1
+    (cell,) = a.answer.cells
+    told = f"matching pairs: {cell.value:,} ± {cell.within}"
+    assert repr(a).startswith(f"<Linked: run {a.run}, answer {told}, ")
+    assert f"<td>{cell.value}</td>" in a._repr_html_()
+    assert pa.table(a).to_pylist() == a.answer.table().to_pylist()
+    own = both[0]
+    assert told in typed(own, "runs")
+    assert f"Answer       {told}\n" in typed(own, "runs", a.run)
+    (facts,) = json.loads(typed(own, "runs", "--json"))
+    assert facts["matches"] is None
+    assert facts["answer"] == [{"names": ["matching pairs"], "value": cell.value, "within": cell.within}]
+    assert told in typed(own, "receipt", "show", a.run)
+    assert "holds exactly the answer" in typed(
+        own, "receipt", "verify", a.run, "--out", str(tmp_path / "a.csv")
+    )
+    typed(own, "report", a.run, "--out", "own.html")
+    typed(own, "report", a.run, "--out", "others.html", "--share")
+    page = (tmp_path / "own.html").read_text()
+    low, high = cell.value - cell.within, cell.value + cell.within
+    assert f"{told}, so from {low:,} to {high:,} in 95 of 100 runs" in page
+    assert told not in (tmp_path / "others.html").read_text()
+
+
+def test_another_answer_is_not_the_signed_one(tmp_path: Path) -> None:
+    both, (a, _) = linked(tmp_path, agreed_on(COUNT), a_options={"out": tmp_path / "a.csv"})
+    assert a.answer is not None
+    value, head = a.answer.cells[0].value, '"answer","value","low","high"\n'
+    (tmp_path / "b.csv").write_text(f'{head}"matching pairs",{value + 1},0,0\n')
+    words = ("receipt", "verify", a.run, "--out", str(tmp_path / "b.csv"))
+    done = accord(tmp_path, "--state", str(both[0].state.folder), *words)
+    assert done.returncode != 0
+    assert "does not hold the answer" in done.stderr
+
+
+def test_every_question_is_charged(tmp_path: Path) -> None:
+    """Also of a snapshot by the same name: an answer depends on both tables, so no noise may come again."""
+    agreed, named = agreed_on(COUNT), {"snapshot": "2024"}
+    both = worlds.introduce(tmp_path, agreed)
+    for _ in range(2):
+        results = worlds.link_both(*both, agreed, a_options=named, b_options=named)
+        assert all(isinstance(one, Linked) for one in results), results
+    for own in both:
+        assert [run.cost.epsilon for run in Ledger(own.state.database).runs()] == [1, 1]
+
+
+def test_a_table_has_a_cell_for_each_category(tmp_path: Path) -> None:
+    both, (a, b) = linked(tmp_path, agreed_on(TABLE))
+    assert a.answer is not None
+    assert a.answer == b.answer
+    assert [cell.names for cell in a.answer.cells] == [("1",), ("9",), ("other",)]
+    assert a.answer.table().column_names == ["x_a", "value", "low", "high"]
+    assert Ledger(both[1].state.database).runs()[0].cost.epsilon == Fraction(2)
+
+
+def test_an_exact_sum_spends_nothing_and_is_right(tmp_path: Path) -> None:
+    _, (a, b) = linked(tmp_path, agreed_on(SUM))
+    _, (found, _) = linked(tmp_path / "pairs", agreed_on({}, {"A": [], "B": ["y"]}))
+    there = [int(y) for y in found.pairs["y_b"].to_pylist()]
+    assert a.answer is not None
+    assert a.answer == b.answer
+    assert a.answer.values == (sum(there), len(there))
+    assert a.charged.epsilon == 0
+
+
+def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
+    agreed = agreed_on({"to": "A"}, {"A": [], "B": ["x"]})
+    both, (a, b) = linked(tmp_path, agreed, a_options={"out": tmp_path / "a.csv"})
+    assert a.matches == pairs_of(tmp_path)
+    assert a.pairs.column_names == ["id_a", "id_b", "x_b"]
+    assert (b.learns, b.matches, len(b.pairs)) == (False, 0, 0)
+    assert "matches not told to this side" in repr(b)
+    assert "not told to this side" in typed(both[1], "runs")
+    assert "not told to this side" in typed(both[1], "receipt", "show", b.run)
+    assert f"{a.matches}, which only your side was told" in typed(both[0], "receipt", "show", a.run)
+    for own in both:
+        typed(own, "report", a.run, "--out", "own.html", "--force")
+        typed(own, "report", a.run, "--out", "others.html", "--share", "--force")
+        typed(own, "receipt", "verify", a.run)
+    assert "not told to this side" in (tmp_path / "own.html").read_text()
+    words = ("receipt", "verify", a.run, "--out", str(tmp_path / "a.csv"))
+    done = accord(tmp_path, "--state", str(both[0].state.folder), *words)
+    assert done.returncode == 2
+    assert "no digest of them was signed" in done.stderr
+
+
+def test_pseudonyms_go_to_files_and_databases(tmp_path: Path) -> None:
+    agreed, place = agreed_on({"ids": "pseudonyms"}), f"duckdb:{tmp_path / 'b.duckdb'}?table=pairs"
+    files = {"a_options": {"out": tmp_path / "a.csv"}, "b_options": {"out": place}}
+    both, (a, b) = linked(tmp_path, agreed, **files)
+    assert a.pairs.column_names == ["id_a", "id_b", "own_id_a"]
+    ids = {*a.pairs["id_a"].to_pylist(), *a.pairs["id_b"].to_pylist()}
+    assert not ids & {f"{side}{row}" for side in "ab" for row in range(4)}
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as base:
+        rows = base.execute("select id_a, id_b, own_id_b from pairs").fetchall()
+    assert {row[:2] for row in rows} == {(r["id_a"], r["id_b"]) for r in a.pairs.to_pylist()}
+    assert {row[2] for row in rows} <= {"b0", "b1", "b2", "b3"}
+    assert "holds exactly the pairs" in typed(
+        both[0], "receipt", "verify", a.run, "--out", str(tmp_path / "a.csv")
+    )
+    assert b.matches == a.matches

@@ -1,0 +1,223 @@
+"""Tallies: the two shares add up to the plain sums, and one alone says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from accord.protocols.parts.comparers import InTurn
+from accord.secure.blocks import Blocks, Table, split_halves
+from accord.secure.circuit import And, Circuit, Equal, Input, Node, Opened, Tally, inputs, own_inputs
+from accord.secure.circuit_text import decode_circuit, encode_circuit
+from accord.secure.cost import price
+from accord.secure.engine import is_found, moved, no_matches, require_holding
+from accord.secure.ideal import evaluate
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Wire, run_pair
+from accord.secure.renewal import Renewing
+from accord.side import Side
+from tests.secure.engines import OT, World, engine_of
+from tests.secure.ot.test_held import tables, traced, words
+from tests.secure.shares import subtract
+from tests.secure.worlds import LEAVES, Fixed, random_circuit, random_score
+
+Ints = NDArray[np.int64]
+MET = Equal(Input("met", 48, 1))
+"""Zeros in every row, which shares that are no payload do not come to."""
+
+
+def tally_of(marks: int, weights: int, bits: int) -> Tally:
+    return Tally(
+        Input("marks", marks, 1) if marks else None, Input("weights", weights, (1 << bits) - 1), bits
+    )
+
+
+def ones(count: int) -> NDArray[np.bool_]:
+    return np.ones(count, np.bool_)
+
+
+class Given:
+    """Rows of both sides for a circuit, and what both come to hold of them where they met."""
+
+    def __init__(self, node: Node, of: Tally, count: int, random: Generator, met: float = 0.7) -> None:
+        self.node, self.of, self.count, self.random = And((node, MET)), of, count, random
+        a, b = tables(random, node, count)
+        zeros = np.zeros((count, MET.of.length), np.int64)
+        self.marks = random.integers(0, 2, (count, of.rows)) if of.marks else np.ones((count, 1), np.int64)
+        self.weights = random.integers(-(1 << of.bits - 1), 1 << of.bits - 1, (count, of.weights.length))
+        self.a = {**a.inputs, "met": zeros, "marks": self.marks}
+        self.b = {**b.inputs, "met": zeros, "weights": self.weights % (1 << of.bits)}
+        self.there = random.random(count) < met
+
+    @property
+    def sums(self) -> Ints:
+        rows = np.arange(self.count)
+        counts = evaluate(self.node, self.a, self.b, rows, rows) & self.there
+        return (self.marks[counts].T @ self.weights[counts]).reshape(-1) % (1 << self.of.bits)
+
+    def held(self, engine: object) -> tuple[Opened, Table, Table]:
+        """The circuit, and the tables of the two sides."""
+        holding = require_holding(engine)  # type: ignore[arg-type]
+        circuit = holding.hold(self.node, self.of)
+        payloads, tops = holding.payloads(circuit, Table(self.a, ones(self.count)))
+        masks = words(self.random, *payloads.shape)
+        shares = subtract(payloads, masks, tops)
+        shares[~self.there] = words(self.random, *shares[~self.there].shape)
+        mine, theirs = {"held": split_halves(masks)}, {**self.b, "held": split_halves(shares)}
+        return circuit, Table(mine, ones(self.count)), Table(theirs, ones(self.count))
+
+    @property
+    def blocks(self) -> Blocks:
+        return Blocks.of_sizes(np.ones(self.count, np.int64), np.ones(self.count, np.int64))
+
+    def run(self, world: World) -> None:
+        """In a new session, for which a price is exact."""
+        world.sides, wire = world.fresh(), Wire()
+        circuit = self.shares(world, wire)[0]
+        if world.name in OT:
+            cost = price(circuit, self.blocks, "ot", OT[world.name])
+            assert (cost.bytes, cost.rounds) == (wire.bytes, wire.rounds)
+
+    def shares(self, world: World, wire: Wire | None = None) -> tuple[Opened, Ints, Ints]:
+        """The circuit and what both sides come to, after all that must hold of it."""
+        engine = require_holding(world.engine)
+        circuit, *both = self.held(engine)
+        left, right = (
+            engine.open(side, circuit, self.blocks, rows)
+            for side, rows in zip(world.sides, both, strict=True)
+        )
+        shares = run_pair(left, right, wire)
+        assert all(is_found(circuit, share, self.count) for share in shares)
+        assert np.array_equal((shares[0] + shares[1])[0] % (1 << self.of.bits), self.sums)
+        return circuit, *shares
+
+
+@pytest.fixture(params=["ot", "ot silent", "ideal"])
+def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
+    return world_of(request.param)
+
+
+SHAPES = [(0, 1, 32), (0, 12, 8), (1, 1, 62), (3, 5, 26), (12, 2, 13), (2, 9, 17), (10, 10, 26)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_shares_add_up_to_the_plain_sums(world: World, shape: tuple[int, int, int]) -> None:
+    random = np.random.default_rng(SHAPES.index(shape))
+    for count in (1, 90):
+        Given(LEAVES[0], tally_of(*shape), count, random).run(world)
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(40, marks=pytest.mark.slow)])
+def test_any_circuit_is_tallied(world: World, count: int) -> None:
+    random, found = np.random.default_rng(5), 0
+    for number in range(count):
+        circuit = random_score(random) if number % 2 else random_circuit(random)
+        marks, weights, bits = (int(random.integers(*ends)) for ends in ((0, 13), (1, 13), (8, 63)))
+        given = Given(circuit, tally_of(marks, weights, bits), 60, random)
+        given.run(world)
+        found += int(np.count_nonzero(given.sums))
+    assert found > 0
+
+
+def test_nothing_comes_of_no_pairs_and_of_what_did_not_meet(world: World) -> None:
+    random = np.random.default_rng(1)
+    Given(And(()), tally_of(2, 3, 20), 0, random).run(world)
+    given = Given(And(()), tally_of(2, 3, 20), 200, random, met=0.0)
+    given.run(world)
+    assert not given.sums.any()
+
+
+@pytest.mark.parametrize("name", OT)
+def test_several_batches(
+    monkeypatch: pytest.MonkeyPatch, world_of: Callable[[str], World], name: str
+) -> None:
+    """More than are under way at once."""
+    monkeypatch.setattr("accord.secure.ot.sizes._PAIRS", 64)
+    Given(LEAVES[0], tally_of(3, 2, 30), 64 * 9 + 5, np.random.default_rng(2)).run(world_of(name))
+
+
+def test_each_share_of_the_work_gives_a_row() -> None:
+    """Two sessions in turn, and pieces of an evaluation between which secrets are looked at."""
+    given, engine = Given(LEAVES[0], tally_of(2, 2, 40), 90, np.random.default_rng(3)), OtEngine()
+    circuit, *both = given.held(engine)
+
+    def two(side: Side, table: Table):  # type: ignore[no-untyped-def]
+        comparer = yield from InTurn(2).gather(side, engine, circuit, Fixed(side.value), 90)
+        comparer.ask(given.blocks, table)
+        return (yield from comparer.answer())
+
+    def pieces(side: Side, table: Table):  # type: ignore[no-untyped-def]
+        lasting = Renewing(engine, every=40)
+        session = yield from lasting.set_up(side, Fixed(side.value))
+        return (yield from lasting.open(session, circuit, given.blocks, table))
+
+    for work, rows in ((two, 2), (pieces, 3)):
+        a, b = run_pair(*(work(side, table) for side, table in zip(Side, both, strict=True)))
+        assert a.shape == b.shape == (rows, 4)
+        assert np.array_equal((a + b).sum(axis=0) % (1 << 40), given.sums)
+
+
+def test_rows_are_never_moved_and_judged_by_their_shape() -> None:
+    circuit: Circuit = engine_held(tally_of(2, 3, 20))
+    row = np.arange(6)[None]
+    assert np.array_equal(moved(circuit, row, 100), row)
+    assert no_matches(circuit).shape == (0, 6)
+    assert is_found(circuit, row, 1)
+    for wrong in (row[:, :5], row[:0], np.repeat(row, 2, axis=0), row - 1, row + (1 << 20)):
+        assert not is_found(circuit, wrong, 1)
+
+
+def engine_held(of: Tally) -> Opened:
+    return require_holding(engine_of("ot")).hold(LEAVES[8], of)
+
+
+def test_a_share_alone_is_uniform(world_of: Callable[[str], World]) -> None:
+    """Of 1,728 shares of 8 bits, the upper and the lower 4 in 16 classes each: Σ (n − e)²/e has 15 degrees of
+    freedom and is over 58.4 with probability 5·10⁻⁷; four of these: a false alarm in 500,000."""
+    random, world = np.random.default_rng(4), world_of("ot")
+    given = (Given(LEAVES[0], tally_of(12, 12, 8), 20, random, float(met % 2)) for met in range(12))
+    seen = [one.shares(world)[1:] for one in given]
+    for rows in zip(*seen, strict=True):
+        shares = np.concatenate(rows, axis=1)[0]
+        for nibble in (shares >> 4, shares & 15):
+            expected = len(shares) / 16
+            assert ((np.bincount(nibble, minlength=16) - expected) ** 2 / expected).sum() < 58.4
+
+
+def test_no_key_and_tweak_are_hashed_twice() -> None:
+    for name in ("ot", "ot silent"):
+        sides, pis = traced(OT[name])
+        engine, given = OtEngine(OT[name]), Given(LEAVES[0], tally_of(3, 5, 32), 40, np.random.default_rng(6))
+        circuit, *both = given.held(engine)
+        for _ in range(2):
+            every = zip(sides, both, strict=True)
+            left, right = (engine.open(side, circuit, given.blocks, table) for side, table in every)
+            run_pair(left, right)
+        assert [pi.repeated() for pi in pis] == [0, 0]
+
+
+def test_what_each_side_brings() -> None:
+    of = tally_of(2, 3, 20)
+    circuit = engine_held(of)
+    assert of.marks is not None
+    assert inputs(circuit, Side.A) == (circuit.held,)
+    assert inputs(circuit, Side.B) == (*inputs(LEAVES[8], Side.B), of.weights, circuit.held)
+    assert own_inputs(circuit, Side.A) == (*inputs(LEAVES[8], Side.A), of.marks)
+    assert decode_circuit(encode_circuit(circuit)) == circuit
+
+
+def test_a_payload_has_a_bit_a_mark_and_nothing_that_opens() -> None:
+    node = LEAVES[0]
+    engine = require_holding(engine_of("ot"))
+    assert engine.hold(node, tally_of(0, 3, 20)).words == engine.hold(node).words - 3
+    assert engine.hold(node, tally_of(64, 3, 20)).words == engine.hold(node).words - 2
+
+
+@pytest.mark.parametrize("bits", [0, 63])
+def test_a_ring_that_no_number_of_a_machine_holds_is_refused(bits: int) -> None:
+    with pytest.raises(ValueError, match="1 to 62 bits"):
+        tally_of(1, 1, bits)
