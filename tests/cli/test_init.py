@@ -172,6 +172,7 @@ def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     assert "`accord ledger budget NAME --epsilon 0 --delta 0`" in told
 
 
+@pytest.mark.slow
 def test_only_how_many_is_drafted_with_noise(shop: Path) -> None:
     told = run(shop, *FROM, "--answer", "count").stderr
     text = (shop / "agreement.toml").read_text()

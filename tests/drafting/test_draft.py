@@ -43,6 +43,7 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
     assert (found.protocol.name, found.passes) == ("all-pairs", ())
 
 
+@pytest.mark.slow
 def test_every_month_is_a_series_where_epsilon_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert draft("text category:brand price", (20_000, 10_000), monthly=True).agreement.series is None
     monkeypatch.setattr(plan._Planner, "_routed", lambda planner: None)
@@ -118,6 +119,7 @@ def test_people_are_found(learnt_from: str, request: pytest.FixtureRequest) -> N
     assert scores.truth_precision >= 0.95
 
 
+@pytest.mark.slow
 def test_whole_names_of_people_are_found_by_passes() -> None:
     made = generate_people(600, None, 6)
     whole = {}
@@ -143,7 +145,7 @@ def test_whole_names_of_people_are_found_by_passes() -> None:
         "year text:title text:author number yesno",
     ],
 )
-@pytest.mark.parametrize("records", [50, 30_000])
+@pytest.mark.parametrize("records", [50, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_things_and_places_have_a_score(typed: str, records: int) -> None:
     found = draft(typed, (records, records), ranges=RANGES if "lat" in typed else {})
     assert isinstance(found.agreement.rule, Score)

@@ -37,6 +37,7 @@ def test_a_draft_is_what_a_plan_chooses(mix: str, size: int) -> None:
     assert found.choice.agreed, found.why
 
 
+@pytest.mark.slow
 def test_who_has_more_time_spends_no_epsilon() -> None:
     agreed = parse_agreement(fit_template("products", "00000000", (30_000, 30_000)), "products")
     assert agreed.passes

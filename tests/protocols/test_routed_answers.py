@@ -93,7 +93,7 @@ def require_answer(agreed: Agreement, a: Points, b: Points, output: dict[str, An
     assert answer(asking(agreed, output), a, b, seed) == expected(output, a, b, pairs)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(chosen, either, either, asks, st.integers(1, 3), st.sampled_from(ANSWERS), st.integers(0, 9))
 def test_the_answer_is_that_of_the_pairs(
     passes: tuple[str, ...],
