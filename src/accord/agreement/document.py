@@ -190,16 +190,14 @@ EngineOptions = Annotated[
 
 
 _LATER = (
-    *(
-        "expected",
-        "learnt_from",
-        "most_matches",
-        "one_to_one",
-        "accountable",
-        "keep_days",
-        "series",
-        "output",
-    ),
+    "expected",
+    "learnt_from",
+    "most_matches",
+    "one_to_one",
+    "accountable",
+    "keep_days",
+    "series",
+    "output",
 )
 KEEP_DAYS = 365
 

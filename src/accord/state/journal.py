@@ -8,11 +8,11 @@
       …   the answer
 
 The invariant: no answer that was kept is ever taken away, but for a share that both make anew (`meet`), and
-none is believed that is not what was kept. An
-answer counts once it is synced. So at the end of the file there may be the beginning of one that never
-counted, since its writing was cut: its head, which is right, says that more was to come; or its head or its
-last block never reached the disk and is zeros. That tail is dropped, and the user is told. Whatever else does
-not fit is damage, wherever it stands: the file is left as it is, and the user is told where and what to do.
+none is believed that is not what was kept. An answer counts once it is synced. So at the end of the file
+there may be the beginning of one that never counted, since its writing was cut: its head, which is right,
+says that more was to come; or its head or its last block never reached the disk and is zeros. That tail is
+dropped, and the user is told. Whatever else does not fit is damage, wherever it stands: the file is left as
+it is, and the user is told where and what to do.
 """
 
 from __future__ import annotations
