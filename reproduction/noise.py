@@ -2,8 +2,9 @@
 
 Expected dummies and δ(ε) are computed exactly, nothing is sampled. The paper's shift η⁰ is a real number,
 and `paper-2017` rounds it up, which hides how far the published formula is off: `delta_unrounded` is δ at η⁰
-itself. Every event that breaks the promise has a probability proportional to e^{−s·shift}, s = ε/(2k'), so δ
-is carried from ⌈η⁰⌉ to η⁰ by that factor, with a relative error of the order of δ. Whole shifts keep theirs.
+itself. There the published masses do not sum to 1, so they are taken as shares of their sum. Every event that
+breaks the promise has a probability proportional to e^{−s·shift}, s = ε/(2k'), so δ is carried from ⌈η⁰⌉ to
+η⁰ by that factor and that sum, with a relative error of the order of δ. Whole shifts keep theirs.
 
 The cost is counted on the paper's set-ups, one run each, on the same tables for every noise.
 """
@@ -58,12 +59,19 @@ def _rounding(found: Setting) -> float:
     if found.name != PAPER or not isinstance(noise, Laplace):
         return 1.0
     shift = float(published_shift(found.epsilon, found.delta, found.bins_per_record))
-    return math.exp(float(noise.slope) * (noise.middle - shift))
+    slope = float(noise.slope)
+    return math.exp(slope * (noise.middle - shift)) / published_mass(slope, shift)
+
+
+def published_mass(slope: float, shift: float) -> float:
+    """What the published masses p·e^{−s|x − shift|} sum to, over all integers: 1 only for a whole shift."""
+    above = shift - math.floor(shift)
+    return (math.exp(-slope * above) + math.exp(-slope * (1 - above))) / (1 + math.exp(-slope))
 
 
 NOISE = Experiment(
     name="noise",
-    version=2,
+    version=3,
     parameters=("noise", "epsilon", "delta", "bins"),
     measures=("dummies", "delta_exact", "delta_unrounded"),
     points=points,

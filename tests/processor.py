@@ -32,7 +32,6 @@ EXCEPTIONS: dict[str, str] = {
     "tests/run/test_link.py::test_two_processes_from_the_command_line": _PAIR,
     "tests/run/test_canaries.py::test_two_processes_tell_and_keep_nothing_of_it": _PAIR,
     "tests/run/test_processes.py::test_killed_when_charged": "four real processes: one kill, and both go on",
-    "tests/auditing/test_histories.py::test_the_program_as_it_is_is_acquitted": "trials to tell",
     "tests/workers/test_workers.py::test_two_workers_a_side_share_the_rounds": "two processes and workers",
 }
 """Tests that may use more than `REFUSED` seconds, without their parameters, and why."""

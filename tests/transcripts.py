@@ -222,6 +222,7 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name, make in SECURE.items():
         for engine in ("ot", "ot silent", "garbled"):
             add(name, engine, make, many)
+    add("laplace, not greedy", "dual", SECURE["laplace, not greedy"], many)
     for name in ("all-pairs", "all-pairs, not greedy"):
         for engine in ("paillier", "paillier-packed"):
             add(name, engine, IN_THE_CLEAR[name], few)

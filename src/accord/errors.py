@@ -13,8 +13,9 @@ from typing import Literal
 
 SHOWN_FAULTS = 20
 
-Ending = Literal["", "most_matches", "no_table"]
-"""What a run ends by for good: it passed a bound of the agreement, or no table held a side's values."""
+Ending = Literal["", "most_matches", "no_table", "unequal"]
+"""What a run ends by for good: it passed a bound of the agreement, no table held a side's values, or the two
+sides computed something else."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,14 @@ class ClosedByChanceError(ClosedError):
     exit_code = 17
 
 
+class ClosedUnequalError(ClosedError):
+    """The run {run} is closed: the two sides did not compute the same, and every attempt would give one that
+    cheats another bit of the other's records. Find out why before both run `accord link` again;
+    `accord forget {run}` removes this one."""
+
+    exit_code = 18
+
+
 class DifferentAgreementError(AccordError):
     """You and {partner} hold different agreements. Nothing from your table was sent. What differs:
     {differences}"""
@@ -290,6 +299,28 @@ class NoTableError(AccordError):
 
     exit_code = 17
     ends = "no_table"
+
+
+NO_KEM = "The package cryptography has no ML-KEM: its OpenSSL is older than 3.5. Install its wheel."
+
+
+class UnequalError(AccordError):
+    """What the two sides computed is not the same: one of them computed something else than agreed. No match
+    was shown, and the run is closed. If that was {partner}, it learned one bit about your records by it, and
+    would learn another each time: do not run this again lightly. First see that both run the same version on
+    sound machines; `accountable = true` in the agreement lets a replay tell who departed from it."""
+
+    exit_code = 18
+    ends = "unequal"
+
+    def __init__(self, *, partner: str = "the partner") -> None:
+        super().__init__(partner=partner)
+
+
+class UnfairError(UnequalError):
+    """{partner} ended, or sent something else, in the one moment in which it knew more than your side: it may
+    have all answers, or have learned one bit about your records. So the run is closed. A line that broke just
+    then looks the same; but do not run this again lightly, since each time may give it as much."""
 
 
 class TrustError(AccordError):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from accord.agreement.adjusting import adjust
-from accord.agreement.disclosure import advice, learned_about
+from accord.agreement.disclosure import advice, learned_about, tell_shown_ids
+from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
 from accord.rules.text import parse_rule
 from accord.side import Side
+from accord.table.layout import Layout
+from tests.protocols.worlds import agreement
 
 TEXT = starter_text("products", "00000000")
 
@@ -69,6 +72,13 @@ def test_advice() -> None:
     assert "Used by neither rule nor blocking: code." in notes
     hashed = text.replace("hamming(name) <= 5", "same(code)").replace('"name"]', '"code"]')
     assert any("hash of 80 bits" in note for note in advice(parse_agreement(hashed)))
+
+
+def test_advice_on_an_engine_that_tests_its_answers() -> None:
+    plain = agreement(greedy=False)
+    dual = Agreement.model_validate(plain.model_dump() | {"engine": "dual", "disclose": {}})
+    assert any("learns one bit of your records" in note for note in advice(dual))
+    assert not any("A false match is not noticed" in note for note in advice(dual))
 
 
 def test_advice_on_crossed_fields_and_missing_values() -> None:
@@ -167,3 +177,14 @@ def test_of_a_protocol_that_leaks_nobody_says_that_nothing_else_is_learnt(name: 
     assert lines[-1] == agreed.protocol.leaky
     assert not any(line.startswith("nothing else") for line in lines)
     assert lines[1].startswith("exactly") == (name == "blocking")
+
+
+def test_whose_ids_are_shown_beside_pseudonyms() -> None:
+    """By its layout, also through a field that is made of that column."""
+    pseudonyms = TEXT.replace("[protocol]", '[output]\nids = "pseudonyms"\n\n[protocol]')
+    for text, told in ((TEXT, False), (pseudonyms, True)):
+        agreed = parse_agreement(text)
+        for layout in (Layout(id="name"), Layout(id="no", columns={"name": "no"})):
+            assert bool(tell_shown_ids(agreed, Side.A, layout)) == told
+        for layout in (Layout(), Layout(id="name", make_ids=True)):
+            assert tell_shown_ids(agreed, Side.A, layout) == []

@@ -23,7 +23,7 @@ from tests.agreement.faulty import TEXT, faults, line_of
     [
         ("version = 1", "version = 2", "should be 1"),
         ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
-        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'garbled', 'paillier', 'paillier-packed'"),
+        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'garbled', 'dual', 'paillier', 'paillier-p"),
         ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
         ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
         ("hamming(name) <= 5", "hamming(nane) <= 5", "did you mean 'name'"),
@@ -211,3 +211,10 @@ def test_a_table_in_the_place_of_the_agreement(
     with pytest.raises((AgreementError, UnreadableError)) as caught:
         read_agreement(tmp_path / name)
     assert ("Is it a table? The agreement comes first: `accord check" in str(caught.value)) == is_table
+
+
+def test_a_list_of_texts_says_so_where_numbers_stand_in_it() -> None:
+    by = '[output]\nanswer = "table"\nexact = true\n[output.by.A]\ncolumn = "x"\nvalues = ["a", 2]\n\n'
+    found = [fault for fault in faults(TEXT.replace("[protocol]", f"{by}[protocol]")) if "values" in fault]
+    (told,) = found
+    assert told.endswith('\'values\' holds texts, each in quotes: write values = ["1", "2"].')

@@ -18,6 +18,7 @@ from accord.auditing.protocol import audit
 from accord.auditing.questions import OneRun
 from accord.entropy import Entropy, Seeded
 from accord.fields.columns import Records
+from accord.protocols.parts.answers import Question
 from accord.protocols.routed_answers import AnswerPasses
 from accord.secure.engine import Engine
 from accord.secure.party import Party
@@ -79,6 +80,16 @@ def test_match_bits_that_are_opened_are_convicted() -> None:
     case = matching(Side.A, counting())
     with noise_of(Side.A, _told):
         assert audit([case], trials=120).leaky
+
+
+@pytest.mark.slow
+def test_half_of_what_a_record_can_change_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise for Δ/2 is 2ε: the record at stake changes the count by all of Δ. A count that forgets who met
+    before is wrong, and no less private, since Δ is that of all passes (test_routed_answers.py)."""
+    whole = Question.changes
+    monkeypatch.setattr(Question, "changes", lambda self, side: [n // 2 for n in whole(self, side)])
+    case = matching(Side.A, counting())
+    assert audit([case], trials=240).leaky
 
 
 def _told(noise: np.ndarray) -> np.ndarray:

@@ -65,7 +65,8 @@ def test_what_costs_nothing_is_added_up_over_several_runs(name: str) -> None:
 # -- acquitted ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["left-out", pytest.param("move", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["left-out", "move"])
 def test_the_program_as_it_is_is_acquitted(name: str) -> None:
     assert not judge(history(name), 60).leaky
 
@@ -88,7 +89,8 @@ def test_every_history_of_every_protocol_is_acquitted(kind: str, name: str, side
 # -- convicted ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", list(Side))
 def test_a_size_without_the_rows_that_are_left_out_is_convicted(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,10 +85,8 @@ def acquitted(found: Verdict) -> bool:
 # -- convicted ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("side", "trials"),
-    [(Side.A, 200), *(pytest.param(side, 400, marks=pytest.mark.slow) for side in Side)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("side", "trials"), [(Side.A, 200), *((side, 400) for side in Side)])
 def test_an_unshuffled_transcript_is_convicted_on_whichever_side(side: Side, trials: int) -> None:
     found = audit(cases(LAPLACE, "matched", side=side), only(side, unshuffled), trials=trials)
     assert found.leaky
@@ -325,14 +323,10 @@ def test_set_intersection_is_acquitted(name: str) -> None:
     assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "of"),
-    [
-        ("all-pairs", "matched"),
-        pytest.param("routed", "matched", marks=pytest.mark.slow),
-        pytest.param("psi", "crowd", marks=pytest.mark.slow),
-        pytest.param("psi-expand", "matched", marks=pytest.mark.slow),
-    ],
+    [("all-pairs", "matched"), ("routed", "matched"), ("psi", "crowd"), ("psi-expand", "matched")],
 )
 def test_what_promises_everything_is_acquitted_in_a_case(name: str, of: str) -> None:
     found = audit(cases(options(name, "", ""), of), trials=40)
@@ -350,6 +344,7 @@ LOCAL: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_local_dp_is_acquitted() -> None:
     protocol = options("local-dp", "0.5", "") | {"greedy": False}
     assert acquitted(audit(cases(protocol, "alone"), trials=80, confidence=0.99))
@@ -376,6 +371,7 @@ def test_reports_at_twice_their_epsilon_are_convicted_and_honest_ones_acquitted_
     assert acquitted(audit([claimed], trials=400))
 
 
+@pytest.mark.slow
 def test_reports_at_four_times_their_epsilon_are_convicted() -> None:
     plain = {"greedy": False}
     claimed, truly = (cases(options("local-dp", e, "") | plain, "alone")[0] for e in ("1", "4"))

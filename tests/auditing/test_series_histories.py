@@ -61,7 +61,8 @@ def test_twelve_runs_as_they_are_are_acquitted(name: str, side: Side) -> None:
     assert not judge(history(name, side=side), 100).leaky
 
 
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", list(Side))
 def test_a_series_that_announces_true_sizes_is_convicted(side: Side) -> None:
     assert judge(history("nothing", "true sizes", side, runs=FEW), 40).leaky
 

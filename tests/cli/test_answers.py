@@ -54,7 +54,8 @@ def test_check_and_plan_speak_of_every_output(folder: Path, name: str) -> None:
     assert (checked["answer"] is None) == (name not in ANSWERS)
     planned = json.loads(printed(folder, "plan", f"{name}.toml", "--records", "60", "60", "--json"))
     if name in (*ANSWERS, "one"):
-        assert {one["protocol"] for one in planned["options"]} == {"routed"}
+        exactly = {"all-pairs"} if name == "exact" else set()
+        assert {one["protocol"] for one in planned["options"]} == {"routed", *exactly}
     if name in ANSWERS:
         agreed = next(one for one in planned["options"] if one["agreed"])
         assert agreed["within"] == checked["answer"]["within"]
@@ -107,7 +108,7 @@ def test_any_routed_agreement_can_be_asked_for_a_count(folder: Path) -> None:
     [
         ("pairs", ("--answer", "table"), "--answer is pairs or count"),
         ("pairs", ("--answer-epsilon", "1"), "pairs come without noise"),
-        ("pairs", ("--answer", "count", "--protocol", "all-pairs"), "answers need protocol 'routed'"),
+        ("pairs", ("--answer", "count", "--protocol", "all-pairs"), "take protocol 'routed', or exact"),
     ],
 )
 def test_what_cannot_be_asked_is_said(folder: Path, name: str, typed: tuple[str, ...], problem: str) -> None:
@@ -139,3 +140,29 @@ def test_a_category_that_no_row_has_is_told_to_its_owner(folder: Path) -> None:
     told = printed(folder, "check", "far.toml", "b.csv", "--party", "B")
     assert "count as 0 or 9, the ends of the agreed range" in told
     assert "without a number in 'postcode': left out" in told
+
+
+def test_noise_that_hides_any_answer_is_worth_knowing(folder: Path) -> None:
+    wide = (folder / "count.toml").read_text().replace("epsilon = 1", 'epsilon = "0.01"')
+    (folder / "wide.toml").write_text(wide)
+    said = "The answer says nothing: its noise is ± "
+    assert said in printed(folder, "check", "wide.toml", "a.csv", "--party", "A")
+    assert said not in printed(folder, "check", "count.toml", "a.csv", "--party", "A")
+    assert said not in printed(folder, "check", "wide.toml"), "sizes are not known"
+
+
+def test_pseudonyms_beside_a_column_of_ids_are_told_to_its_owner(folder: Path) -> None:
+    names = (folder / "names.toml").read_text() + '[disclose]\nA = ["number"]\n'
+    (folder / "shown.toml").write_text(names)
+    rows = (folder / "a.csv").read_text().replace('"id"', '"number"', 1)
+    (folder / "numbered.csv").write_text(rows)
+    typed = ("check", "shown.toml", "numbered.csv", "--id", "number")
+    assert "'number', which is your column of ids" in printed(folder, *typed, "--party", "A")
+    assert "column of ids" not in printed(folder, *typed, "--party", "B")
+
+
+def test_of_several_runs_it_is_said_whose_answer_is_shown(folder: Path) -> None:
+    run = ("simulate", "a.csv", "b.csv", "--agreement", "count.toml", "--seed", "1")
+    said = "of the first of 3 runs; --json has that of each"
+    assert said in printed(folder, *run, "--runs", "3")
+    assert said not in printed(folder, *run)

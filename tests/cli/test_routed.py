@@ -98,6 +98,20 @@ def test_full_keys_are_refused_where_that_is_agreed(folder: Path) -> None:
     assert 'over = "leave-out"' in done.stderr
 
 
+def test_a_check_refuses_the_table_that_a_linkage_would(folder: Path) -> None:
+    done = accord(folder, "check", "strict.toml", "a.csv", "--party", "alice")
+    assert done.returncode == 4
+    assert "pass 'given'" in done.stderr
+    done = accord(folder, "check", "strict.toml", "a.csv", "--party", "alice", "--json")
+    assert "over the cap of 1 for one key" in json.loads(done.stdout)["faults"][0]["problem"]
+    whose = accord(folder, "check", "strict.toml", "a.csv")
+    assert 'than the cap, 1; a run is refused (over = "refuse")' in whose.stdout
+    assert "to check whether your table is refused, too" in whose.stderr
+    (folder / "loose.toml").write_text(AGREEMENT.replace("cap = 4", "cap = 1"))
+    left_out = accord(folder, "check", "loose.toml", "a.csv", "--party", "alice").stdout
+    assert "than the cap, 1; which are left out of that pass is drawn for each run" in left_out
+
+
 @pytest.mark.parametrize(
     "typed",
     [

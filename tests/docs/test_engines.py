@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from accord.benchmarking.workload import RULES, Work
-from accord.secure.cost import Tab, price
+from accord.secure.cost import Tab, price, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -90,6 +90,11 @@ def test_what_garbling_and_larger_groups_send() -> None:
     assert f"`garbled` sends {each('edit', 'garbled') / 1000:.0f} kB" in rules
     six = [each(rule, "ot", Settings(group=6)) for rule in ("hamming50", "euclidean2d")]
     assert f"send {six[0]:.1f} bytes for `hamming50` and {six[1]:.1f} for `euclidean2d`" in engines
+
+
+def test_what_a_set_up_sends() -> None:
+    page = " ".join((DOCS / "engines.md").read_text().split())
+    assert f"A set-up takes {set_up_bytes() / 1000:.0f} kB" in page
 
 
 def read(name: str) -> list[dict[str, str]]:

@@ -153,7 +153,7 @@ def test_people(tmp_path: Path) -> None:
         assert re.search(f"<iframe srcdoc=[^<]*{title}", pages), "a page is drawn within the notebook"
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_protocols(tmp_path: Path) -> None:
     notebook = read("protocols")
     asyncio.run(run(notebook, tmp_path))

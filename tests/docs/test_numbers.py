@@ -22,6 +22,7 @@ INSTEAD = {
     ("data.md", "Bad files"): "limits",
     ("data.md", "The pairs in a spreadsheet"): "a limit",
     ("engines.md", "Rows held in shares"): "a formula",
+    ("engines.md", "`garbled`: the protocol"): "a size that follows from the parameters",
     ("engines.md", "Silent OTs"): "a size that follows from the parameters",
     ("engines.md", "What a node costs with `ot`"): "a price",
     ("maths.md", "6 Suppression leaks"): "a formula",
@@ -35,7 +36,6 @@ INSTEAD = {
     ("rules.md", "Edits and mismatches"): "prices, kept by test_engines.py",
     ("scale.md", "What sharing costs"): "from the table below it, whose results are named there",
     ("security.md", "Limitations"): "a setting",
-    ("threat-model.md", "Not built"): "sizes of keys",
     ("wire.md", "Workers"): "a setting",
     ("wire.md", "Waiting"): "settings",
 }

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from accord.accountable import pledge, seed, transcript
+from accord.entropy import Seeded
 from accord.forecast.room import BYTES_A_SLOT
 from accord.limits import MOST_BYTES
-from accord.peer import channel, connect, frames, handshake, port
+from accord.peer import channel, connect, encryption, frames, handshake, port
 from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connection import Reach
 from accord.peer.frames import Kind, Reason
@@ -21,7 +23,10 @@ from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.run import receipt
 from accord.run.link import Linked
-from accord.secure.party import Buffer
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Buffer, Wire, run_pair
+from accord.secure.prf import oblivious
+from accord.secure.transfer import base, base_kem, setup
 from accord.side import Side
 from accord.workers import certificates, messages, routing, sharing
 from accord.workers.connections import MEET_SECONDS
@@ -93,6 +98,7 @@ def test_limits_and_times() -> None:
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
+        [int(connect._HANDSHAKE_SECONDS)],
         [int(port.CALLER_SECONDS), int(port.CROWDED_SECONDS)],
         [int(MEET_SECONDS)],
         [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
@@ -102,6 +108,24 @@ def test_limits_and_times() -> None:
     ]
     assert "0x06" in PAGE
     assert connect.WELCOME == b"\x06"
+
+
+def test_the_second_layer() -> None:
+    table = rows("The second layer")
+    first = len(handshake.MAGIC) + encryption.VERSION
+    exchange = [first, encryption.PUBLIC, encryption.CIPHERTEXT + encryption.SIGNATURE]
+    assert [int(row[2]) for row in table[:4]] == [*exchange, encryption.SIGNATURE]
+    assert f"1 to {encryption.PACKET}" in table[4][2]
+    assert [row[1] for row in table[4:]] == ["4", "as many", "16"]
+    assert encryption.ADDED == 20
+    section = PAGE.split("## The second layer\n")[1].split("\n## ")[0]
+    for tag in (
+        encryption._EXCHANGE, encryption._LISTENER, encryption._CALLER, encryption._KEYS, encryption._NEXT,
+    ):  # fmt: skip
+        assert f"`{tag.decode()[:-1]}\\n`" in " ".join(section.split()), tag
+    assert f"every\n{encryption._PACKETS_A_KEY} packets" in section
+    assert f"up to {channel._SMALL} bytes is one packet" in section
+    assert f"within {connect._HANDSHAKE_SECONDS:.0f} seconds" in section
 
 
 def test_workers() -> None:
@@ -125,6 +149,28 @@ def test_accountable_runs() -> None:
         transcript._SIGNED,
     ):  # fmt: skip
         assert f"`{tag.decode()[:-1]}\\n`" in section, tag
+
+
+def test_the_set_up() -> None:
+    wire = Wire()
+    a, b = (OtEngine().set_up(side, Seeded(side.value)) for side in Side)
+    run_pair(a, b, wire)
+    found: dict[str, list[int]] = {"A": [], "B": []}
+    for _, size, by in rows("The set-up"):
+        for side in "AB" if by == "both" else by:
+            found[side].append(sum(prod(map(int, re.findall(r"\d+", part))) for part in parted(size)))
+    assert {Side(name): sizes for name, sizes in found.items()} == wire.sizes
+    assert wire.rounds == 5
+    section = PAGE.split("## The set-up\n")[1].split("\n## ")[0]
+    for tag in (setup._SESSION, base.TAG, base_kem.TAG):
+        assert f"`{tag.decode()}`" in section
+    assert f"{len(oblivious._HELLO)} bytes in all" in section
+
+
+def parted(size: str) -> list[str]:
+    """The parts of a sum, with a factor before brackets put into each of them."""
+    inside = re.fullmatch(r"(\d+) · \((.*)\)", size)
+    return [f"{inside[1]} · {part}" for part in inside[2].split(" + ")] if inside else size.split(" + ")
 
 
 def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,9 @@ def test_twice_what_is_expected_may_be_shown(
         assert found.model_dump(mode="json")["most_matches"] == dict(zip("AB", most, strict=True))
 
 
-@pytest.mark.parametrize("typed", ["given surname birth", "latitude longitude"])
+@pytest.mark.parametrize(
+    "typed", ["given surname birth", pytest.param("latitude longitude", marks=pytest.mark.slow)]
+)
 def test_a_count_is_routed_however_small_the_tables(typed: str) -> None:
     found = draft(typed, (199, 220), count_epsilon="0.5", overlap=0.3).agreement
     assert found.protocol.name == "routed"

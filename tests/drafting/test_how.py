@@ -10,8 +10,8 @@ from accord.drafting.how import fit_template, settle_draft, write_expected
 from accord.planning.plan import PlanQuestion, agreed_network, make_plan
 from tests.drafting.test_draft import draft
 
-SIZES = [100, 3000, 30_000]
-LARGE = [300_000, 1_000_000, 10_000_000]
+SIZES = [100, 3000]
+LARGE = [30_000, 300_000, 1_000_000, 10_000_000]
 SLOW = pytest.mark.slow
 MIXES = ("given surname birth sex postcode", "text category price", "text latitude longitude")
 
@@ -45,6 +45,7 @@ def test_who_has_more_time_spends_no_epsilon() -> None:
     assert settle_draft(agreed, None, 600.0)[0].passes
 
 
+@SLOW
 def test_a_time_that_nothing_meets_is_told_and_costs_no_epsilon() -> None:
     starter = starter_text("products", "00000000")
     small = parse_agreement(starter.replace("[fields.", write_expected((2000, 2000)) + "[fields.", 1))

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from accord.errors import ConnectionLostError, PeerError, StoppedError
-from accord.notices import Listening, Notice, tell_nobody
 from accord.peer import channel as module
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import HostPort, connect
+from accord.peer.encryption import ADDED, PACKET
 from accord.peer.frames import HEADER, Kind, Reason, encode_header
-from accord.peer.listener import listen
+from tests.peer.inside import Inside, meet_inside
 from tests.protocols.worlds import agreement
 from tests.run import worlds
 
@@ -27,39 +26,22 @@ QUICK = Patience(silence=60.0, message=120.0)
 
 
 @pytest.fixture
-def sockets(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
-    """Two ends of a TLS connection."""
-    a, b = worlds.introduce(tmp_path, agreement())
-    ready, port = threading.Event(), [0]
-
-    def tell(notice: Notice) -> None:
-        assert isinstance(notice, Listening)
-        port[0] = notice.port
-        ready.set()
-
-    def reach() -> object:
-        assert ready.wait(worlds.PATIENCE)
-        return connect(HostPort("127.0.0.1", port[0]), b.state, a.card, "alice", worlds.PATIENCE, tell_nobody)
-
-    ends = worlds.in_threads(
-        lambda: listen(HostPort("127.0.0.1", 0), a.state, b.card, "bob", worlds.PATIENCE, tell), reach
-    )
-    for end in ends:
-        # A channel never waits in a call; what a test does with an end itself may.
-        end.settimeout(worlds.PATIENCE)
-    yield ends[0], ends[1]
-    for end in ends:
+def ends(tmp_path: Path) -> Iterator[tuple[Inside, Inside]]:
+    """Two ends of a connection."""
+    found = meet_inside(*worlds.introduce(tmp_path, agreement()))
+    yield found
+    for end in found:
         end.close()
 
 
 @pytest.fixture
-def channels(sockets: tuple[Any, Any]) -> Iterator[tuple[TlsChannel, TlsChannel]]:
-    ends = TlsChannel(sockets[0], "bob", QUICK), TlsChannel(sockets[1], "alice", QUICK)
-    yield ends
-    worlds.in_threads(ends[0].close, ends[1].close)
+def channels(ends: tuple[Inside, Inside]) -> Iterator[tuple[TlsChannel, TlsChannel]]:
+    both = ends[0].channel("bob", QUICK), ends[1].channel("alice", QUICK)
+    yield both
+    worlds.in_threads(both[0].close, both[1].close)
 
 
-def leave(peer: Any, end: TlsChannel) -> None:
+def leave(peer: Inside, end: TlsChannel) -> None:
     """Both go. An end that closes first would wait for its peer to read what was said."""
     peer.close()
     end.close()
@@ -94,7 +76,7 @@ def test_both_may_send_much_before_either_receives(channels: tuple[TlsChannel, T
 def test_reading_ahead_is_bounded(channels: tuple[TlsChannel, TlsChannel]) -> None:
     channels[0].send(bytes(200_000_000))
     time.sleep(1.5)
-    assert channels[1]._held <= module._AHEAD + module._CHUNK
+    assert channels[1]._held <= module._AHEAD + 2 * (PACKET + ADDED)
     assert len(channels[1].receive(200_000_000)) == 200_000_000
 
 
@@ -159,9 +141,9 @@ def test_a_cut_tells_how_to_go_on(channels: tuple[TlsChannel, TlsChannel]) -> No
         channels[1].receive(1)
 
 
-def test_a_partner_at_work_keeps_the_connection_alive(sockets: tuple[Any, Any]) -> None:
-    a = TlsChannel(sockets[0], "bob", Patience(silence=3.0, message=60.0))
-    b = TlsChannel(sockets[1], "alice", Patience(silence=3.0, message=60.0))
+def test_a_partner_at_work_keeps_the_connection_alive(ends: tuple[Inside, Inside]) -> None:
+    a = ends[0].channel("bob", Patience(silence=3.0, message=60.0))
+    b = ends[1].channel("alice", Patience(silence=3.0, message=60.0))
     late = threading.Timer(4.0, lambda: a.send(b"x"))
     late.start()
     assert bytes(b.receive(1)) == b"x", "four seconds of work were taken for silence"
@@ -169,24 +151,24 @@ def test_a_partner_at_work_keeps_the_connection_alive(sockets: tuple[Any, Any]) 
     worlds.in_threads(a.close, b.close)
 
 
-def test_pings_alone_end_when_patience_does(sockets: tuple[Any, Any]) -> None:
-    a = TlsChannel(sockets[0], "bob", Patience(silence=6.0, message=60.0))
-    b = TlsChannel(sockets[1], "alice", Patience(silence=6.0, message=2.5))
+def test_pings_alone_end_when_patience_does(ends: tuple[Inside, Inside]) -> None:
+    a = ends[0].channel("bob", Patience(silence=6.0, message=60.0))
+    b = ends[1].channel("alice", Patience(silence=6.0, message=2.5))
     with pytest.raises(ConnectionLostError, match="no whole message"):
         b.receive(1)
     worlds.in_threads(a.close, b.close)
 
 
-def test_a_silent_partner_is_given_up(sockets: tuple[Any, Any]) -> None:
-    b = TlsChannel(sockets[1], "alice", Patience(silence=0.5, message=60.0))
+def test_a_silent_partner_is_given_up(ends: tuple[Inside, Inside]) -> None:
+    b = ends[1].channel("alice", Patience(silence=0.5, message=60.0))
     with pytest.raises(ConnectionLostError, match="has gone silent"):
         b.receive(1)
-    leave(sockets[0], b)
+    leave(ends[0], b)
 
 
-def test_a_trickled_message_is_given_up(sockets: tuple[Any, Any]) -> None:
+def test_a_trickled_message_is_given_up(ends: tuple[Inside, Inside]) -> None:
     """One byte now and then is a sign of life, but no message."""
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=60.0, message=60.0, grace=1.0))
+    a, b = ends[0], ends[1].channel("alice", Patience(silence=60.0, message=60.0, grace=1.0))
     over = threading.Event()
 
     def trickle() -> None:
@@ -203,9 +185,9 @@ def test_a_trickled_message_is_given_up(sockets: tuple[Any, Any]) -> None:
     leave(a, b)
 
 
-def test_a_long_message_may_take_its_time_but_no_trickle_does(sockets: tuple[Any, Any]) -> None:
+def test_a_long_message_may_take_its_time_but_no_trickle_does(ends: tuple[Inside, Inside]) -> None:
     """The rate counts at any moment: a message of 100 MB is not waited for as long as it might take."""
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=60.0, message=60.0, grace=2.0))
+    a, b = ends[0], ends[1].channel("alice", Patience(silence=60.0, message=60.0, grace=2.0))
     over = threading.Event()
     rate = int(module._SLOWEST)
 
@@ -228,18 +210,18 @@ def test_a_long_message_may_take_its_time_but_no_trickle_does(sockets: tuple[Any
     leave(a, b)
 
 
-def test_a_trickled_header_is_given_up(sockets: tuple[Any, Any]) -> None:
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=60.0, message=60.0, grace=0.5))
+def test_a_trickled_header_is_given_up(ends: tuple[Inside, Inside]) -> None:
+    a, b = ends[0], ends[1].channel("alice", Patience(silence=60.0, message=60.0, grace=0.5))
     a.sendall(encode_header(Kind.MESSAGE, 500)[:3])
     with pytest.raises(ConnectionLostError, match="no whole message"):
         b.receive(500)
     leave(a, b)
 
 
-def test_a_step_has_four_times_its_predicted_time(sockets: tuple[Any, Any]) -> None:
+def test_a_step_has_four_times_its_predicted_time(ends: tuple[Inside, Inside]) -> None:
     """And not more, though the partner pings: its other end does so by itself."""
-    a = TlsChannel(sockets[0], "bob", Patience(silence=6.0))
-    b = TlsChannel(sockets[1], "alice", Patience(silence=6.0, message=0.2))
+    a = ends[0].channel("bob", Patience(silence=6.0))
+    b = ends[1].channel("alice", Patience(silence=6.0, message=0.2))
     b.expect(1.0)
     late = threading.Timer(0.7, lambda: a.send(b"x"))
     late.start()
@@ -250,9 +232,9 @@ def test_a_step_has_four_times_its_predicted_time(sockets: tuple[Any, Any]) -> N
     worlds.in_threads(a.close, b.close)
 
 
-def test_what_was_not_sent_yet_is_no_silence_of_the_partner(sockets: tuple[Any, Any]) -> None:
+def test_what_was_not_sent_yet_is_no_silence_of_the_partner(ends: tuple[Inside, Inside]) -> None:
     """It answers when it has read everything, which takes longer than it may be silent."""
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=60.0, message=0.5))
+    a, b = ends[0], ends[1].channel("alice", Patience(silence=60.0, message=0.5))
     size = 40_000_000
     b.send(bytes(size))
 
@@ -274,10 +256,10 @@ def test_what_was_not_sent_yet_is_no_silence_of_the_partner(sockets: tuple[Any, 
 
 
 def test_a_partner_that_sends_and_never_reads_is_given_up_and_fills_no_memory(
-    sockets: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[Inside, Inside], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_QUEUED", 1 << 20)
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=60.0, message=1.0))
+    a, b = ends[0], ends[1].channel("alice", Patience(silence=60.0, message=1.0))
     size, over = 1 << 16, threading.Event()
 
     def flood() -> None:
@@ -336,8 +318,8 @@ def test_a_message_is_shown_while_it_comes_and_may_be_refused(
         channels[1].receive(50_000_000, look)
 
 
-def test_a_flood_of_pings_is_refused(sockets: tuple[Any, Any]) -> None:
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", QUICK)
+def test_a_flood_of_pings_is_refused(ends: tuple[Inside, Inside]) -> None:
+    a, b = ends[0], ends[1].channel("alice", QUICK)
     flood = encode_header(Kind.PING, 0) * 20_000
     sender = threading.Thread(target=lambda: a.sendall(flood), daemon=True)
     sender.start()
@@ -348,29 +330,29 @@ def test_a_flood_of_pings_is_refused(sockets: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 8, encode_header(Kind.STOP, 1) + b"\x63"])
-def test_garbage_is_refused(sockets: tuple[Any, Any], garbage: bytes) -> None:
-    b = TlsChannel(sockets[1], "alice", QUICK)
-    sockets[0].sendall(garbage)
+def test_garbage_is_refused(ends: tuple[Inside, Inside], garbage: bytes) -> None:
+    b = ends[1].channel("alice", QUICK)
+    ends[0].sendall(garbage)
     with pytest.raises(PeerError):
         b.receive(8)
-    leave(sockets[0], b)
+    leave(ends[0], b)
 
 
-def test_a_reset_is_a_lost_connection(sockets: tuple[Any, Any]) -> None:
-    b = TlsChannel(sockets[1], "alice", QUICK)
+def test_a_reset_is_a_lost_connection(ends: tuple[Inside, Inside]) -> None:
+    b = ends[1].channel("alice", QUICK)
     linger = np.array([1, 0], "<i4").tobytes()
-    sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-    sockets[0].close()
+    ends[0].connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    ends[0].close()
     with pytest.raises(ConnectionLostError):
         b.receive(8)
     b.close()
 
 
-def test_nothing_is_left_behind(sockets: tuple[Any, Any]) -> None:
+def test_nothing_is_left_behind(ends: tuple[Inside, Inside]) -> None:
     before = threading.active_count()
-    ends = TlsChannel(sockets[0], "bob", QUICK), TlsChannel(sockets[1], "alice", QUICK)
-    ends[0].send(b"1")
-    ends[1].receive(1)
-    worlds.in_threads(ends[0].close, ends[1].close)
+    both = ends[0].channel("bob", QUICK), ends[1].channel("alice", QUICK)
+    both[0].send(b"1")
+    both[1].receive(1)
+    worlds.in_threads(both[0].close, both[1].close)
     assert threading.active_count() == before
-    assert ends[0]._socket.fileno() == -1
+    assert both[0]._socket.fileno() == -1

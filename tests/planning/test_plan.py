@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
@@ -49,6 +50,20 @@ def test_the_default_wish_is_the_agreed_promise_and_every_match() -> None:
     assert len({one.agreement.digest for one in found.options}) == len(found.options)
     sure = [one for one in found.options if one.largest_epsilon == 0 and one.recall == 1.0]
     assert found.choice.usual == min(one.usual for one in sure)
+
+
+def test_dual_is_planned_without_greedy_and_within_one_test() -> None:
+    plain = agreement(greedy=False)
+    dual, garbled = (
+        Agreement.model_validate(plain.model_dump() | {"engine": name}) for name in ("dual", "garbled")
+    )
+    found, other = (price_agreed(one, question(200, 200)).agreed for one in (dual, garbled))
+    assert found.comparisons == other.comparisons
+    assert 1.8 < found.bytes.expected / other.bytes.expected < 2.05
+    for one in make_plan(dual, question(200, 200)).options:
+        assert not getattr(one.agreement.protocol, "greedy", False)
+    with pytest.raises(UsageError, match="compares all at once, at most"):
+        make_plan(dual, question(100_000, 100_000))
 
 
 def test_a_delta_is_what_it_exactly_is() -> None:

@@ -12,6 +12,7 @@ from accord.planning.plan import Own, PlanQuestion, _Planner, make_plan, route
 from accord.planning.routes import _makes_whole
 from accord.protocols.parts.output import Output
 from accord.side import Side
+from tests.protocols import worlds
 
 COUNT = Output.model_validate({"answer": "count", "epsilon": 1})
 ASKED = PlanQuestion((20_000, 20_000), Network(1000, 0.5))
@@ -80,3 +81,13 @@ def test_a_plan_of_an_answer_knows_routing_alone_and_how_near_it_comes() -> None
     (width,) = found.choice.widths
     assert f"Its answer: right within ± {width} in 95 of 100 runs" in found.why
     assert found.to_json()["choice"]["within"] == [width]
+
+
+def test_an_exact_answer_of_all_pairs_is_priced_without_greedy() -> None:
+    """Nothing is disclosed on the way, so nothing is spared."""
+    exact = {"output": {"answer": "count", "exact": True}, "disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(worlds.agreement(protocol="all-pairs").model_dump(mode="json") | exact)
+    found = make_plan(agreed, PlanQuestion((60, 50), Network(1000, 0.5)))
+    (whole,) = (one for one in found.options if one.protocol == "all-pairs")
+    assert not whole.greedy
+    assert whole.comparisons.expected == 60 * 50

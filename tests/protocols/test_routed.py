@@ -264,6 +264,36 @@ def table(rows: Points, prefix: str) -> pa.Table:
     return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
 
 
+def test_a_row_that_is_too_long_to_be_sealed_is_not_told_of_in_the_agreement() -> None:
+    """Its length would be, if it were proposed for row_bytes as it is."""
+
+    def refused(length: int) -> str:
+        rows = replace(worlds.records([(1, 1)], agreed), ids=pa.array(["i" * length], pa.large_string()))
+        with pytest.raises(DataError) as told:
+            agreed.protocol.refuse_records(agreed.task, Side.B, rows)
+        return str(told.value)
+
+    plain = agreement("x").model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | {"output": {"to": "A"}})
+    assert refused(300) == refused(500)
+    assert "row_bytes = 512 in [output]" in refused(500)
+    assert "Disclose less: row_bytes is at most 65,536" in refused(70_000)
+
+
+def test_the_side_that_learns_the_pairs_is_the_one_that_asks() -> None:
+    met = "in which passes, and at which rank"
+    plain = agreement("x").model_dump(mode="json")
+    for learner in Side:
+        agreed = Agreement.model_validate(plain | {"output": {"to": learner.value}})
+        told = {side: agreed.protocol.guarantee(agreed.task, side).of_matches for side in Side}
+        assert told[learner] == ()
+        assert met in told[learner.other][0]
+        asks = {"protocol": {"name": "routed", "asks": learner.other.value}}
+        with pytest.raises(AgreementError, match=f"asks, here {learner.value}; remove asks"):
+            require_sound(Agreement.model_validate(plain | asks | {"output": {"to": learner.value}}))
+        require_sound(Agreement.model_validate(plain | asks | {"output": {"to": learner.other.value}}))
+
+
 def test_a_simulation_refuses_what_a_linkage_would() -> None:
     strict, full = agreement("x", cap=2, over="refuse"), [(5, 5)] * 3
     for tables in ((full, [(1, 1)]), ([(1, 1)], full)):

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
+from accord.fields.columns import Records
 from accord.protocols import routed_answers
+from accord.protocols.parts.answers import Question
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.routed import Routed
-from accord.protocols.routed_answers import AnswerPasses
+from accord.protocols.routed_answers import AnswerPasses, Ints
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
@@ -122,6 +124,24 @@ def test_thousands_of_answers(
     seed: int,
 ) -> None:
     require_answer(agreement(*passes, cap=cap, asks=asker), a, b, output, seed)
+
+
+@pytest.mark.parametrize("row", range(3))
+def test_an_asker_that_lies_learns_of_one_record_whatever_the_noise(
+    row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the documentation says that it can do: half of the ring for one record, nothing for all others."""
+    agreed = asking(agreement("x", cap=1, asks="A"), {"answer": "count"}, "0.01")
+    a, b = [(1, 5), (5, 5), (9, 9)], [(1, 5), (9, 9), (14, 1)]
+
+    def lie(question: Question, records: Records) -> Ints:
+        return np.where(np.arange(len(records)) == row, 1 << (question.bits - 1), 0)[:, None]
+
+    monkeypatch.setattr(Question, "weights", lie)
+    (found,) = answer(agreed, a, b)
+    assert isinstance(agreed.protocol, Routed)
+    half = 1 << (agreed.protocol.question(agreed.task, (3, 3)).bits - 1)
+    assert (abs(found) > half // 2) == (a[row] in b)
 
 
 A_ROWS: list[tuple[int, int]] = [(1, 5), (5, 5), (6, 6), (9, 9)]

@@ -60,8 +60,10 @@ def require_honest(both: dict[Side, Office], least: int = 1, unsigned: bool = Fa
             assert unsigned
             continue
         assert own.party == both[side].agreement.party(side)
-        assert own.attempts == judged.attempts >= least
-        assert own.messages == judged.messages
+        # Of an attempt that was cut before the other side had begun it, that side has nothing to show.
+        assert own.attempts >= judged.attempts >= least
+        assert own.messages >= judged.messages
+        assert own.attempts > judged.attempts or own.messages == judged.messages
 
 
 def require_convicted(both: dict[Side, Office], said: str = SHOWN) -> None:
@@ -108,7 +110,10 @@ def done(ending: faults.Ending) -> None:
 
 CHEATS: dict[str, tuple[Callable[[], AbstractContextManager[Any]], dict[str, Any]]] = {
     "filters read in ot": (cheats.read_filters, {}),
-    "Δ read in garbled": (cheats.read_delta, {"engine": "garbled", "name": "all-pairs"}),
+    "wrong tables in garbled": (
+        cheats.garble_wrongly,
+        {"engine": "garbled", "name": "all-pairs", "disclose": ()},
+    ),
     "everything matches": (cheats.claim_all, {"name": "all-pairs", "disclose": ()}),
 }
 """How B cheats, and in which agreement."""

@@ -79,13 +79,13 @@ def test_who_departs_between_two_signatures_is_told_by_what_the_other_received(
     """In the engine, where nothing shows it: by its next signature a cheat has other answers. Its own record
     is not needed; without the other's nobody can tell who it was, and nobody is convicted."""
     both = offices(tmp_path, "plain")
-    with cheats.change_message(7, side):
+    with cheats.change_message(8, side):
         faults.link(both)
     name = the_run(both)
     (attempt,) = attempts(open_run(both[side].state, name))
     (attempt.folder / "0.received").unlink()
     known = {each: open_pledged_side(office.state, name, None) for each, office in both.items()}
-    with pytest.raises(DepartedError, match=f"{both[side].agreement.party(side)} departed .* message 7 "):
+    with pytest.raises(DepartedError, match=f"{both[side].agreement.party(side)} departed .* message 8 "):
         replay_both(known)
     with pytest.raises(StateError, match="is not what two honest sides come to, and not by whom"):
         replay_both(cases(both))

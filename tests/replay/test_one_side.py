@@ -37,6 +37,12 @@ def test_an_honest_run_of_each_engine(engine: str, tmp_path: Path) -> None:
     require_honest(both)
 
 
+def test_an_honest_run_of_dual(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain", engine="dual")
+    done(faults.link(both))
+    require_honest(both)
+
+
 def test_an_honest_run_of_randomised_responses(tmp_path: Path) -> None:
     part = {"kind": "key", "field": "x"}
     commitment = {"epsilon": "2"}

@@ -180,7 +180,7 @@ def test_another_table(tmp_path: Path) -> None:
 def test_a_changed_message(tmp_path: Path) -> None:
     both = offices(tmp_path)
     link(both, A_TABLES[0], B_TABLES[0])
-    with cheats.change_message(5) as change:
+    with cheats.change_message(6) as change:
         name = link(both, A_TABLES[1], B_TABLES[1], Wire(told=True))
     assert change.done
     require_convicted(both, name, "is not the one")

@@ -12,12 +12,16 @@ import pytest
 from accord.accountable.seed import decode_seed
 from accord.accountable.stored import attempts
 from accord.accountable.transcript import Chain, Meeting, Seal, Transcript, signed_bytes
-from accord.errors import DepartedError, StateError
+from accord.errors import DepartedError, StateError, UnequalError
 from accord.protocols import disclose
 from accord.protocols.parts import bound
 from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence
 from accord.replay.pledged import open_pledged_side
+from accord.secure.dual import batch as dual_batch
+from accord.secure.dual import engine as dual_engine
+from accord.secure.transfer.base import COUNT
+from accord.secure.transfer.base_kem import ANSWER
 from accord.side import Side
 from accord.state.runs import open_run
 from tests.replay.replays import (
@@ -54,7 +58,8 @@ def frame_of_loot(wire: Wire, records: bool) -> int:
     mine = {n: content for n, (sender, content) in enumerate(wire.passed) if sender is Side.A}
     if records:
         return next(n for n, content in mine.items() if content.startswith(b"accord disclosed"))
-    return max(mine, key=lambda n: len(mine[n]))
+    set_up = next(n for n, content in mine.items() if len(content) == COUNT * ANSWER)
+    return max(mine, key=lambda n: len(mine[n]) if n > set_up else 0)
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
@@ -68,6 +73,15 @@ def test_a_cheat_that_hangs_up_is_convicted(cheat: str, tmp_path: Path) -> None:
     with made():
         at = frame_of_loot(wire, records=made is cheats.claim_all) + 1
         faults.link(both, Wire(frames=at, told=True))
+    require_convicted(both)
+
+
+def test_who_fails_the_test_of_dual_is_convicted(tmp_path: Path) -> None:
+    """The test says that the two sides differ, and a replay which of them departed."""
+    agreed = cheats.agreement("dual", name="all-pairs")
+    both = accountable(cheats.offices(tmp_path, agreed))
+    with cheats.garble_wrongly(dual_engine, dual_batch):
+        assert isinstance(faults.link(both)[Side.A], UnequalError)
     require_convicted(both)
 
 

@@ -7,8 +7,8 @@ in the same process, or in another, is honest. None of them needs anything that 
                    exactly if that bit of A's row is 0 and the row no dummy: each row of B reads one bit of
                    every row that it meets. B reports that nothing matches.
     read_delta     `garbled`: one flipped correction in each of the 32 trees moves the label of one bit by the
-                   four bits of Δ that belong to the tree. Sixteen guesses, and under the right one answers
-                   are no coins. Who has Δ has both labels of every wire. B reports the true answers.
+                   four bits of Δ that belong to the tree: with Δ B would have both labels of every wire.
+    garble_wrongly `garbled`: a wrong table, which makes an answer a coin if a bit is 1, and not if it is 0.
     say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
     change_message any engine: a bit of one message is another, whatever that is good for.
@@ -17,7 +17,7 @@ in the same process, or in another, is honest. None of them needs anything that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,16 +33,18 @@ from accord.fields.columns import Bits, Records
 from accord.protocols.disclose import DiscloseAtEnd
 from accord.protocols.parts.slots import table_digest
 from accord.run import stages
+from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
-from accord.secure.garbled.batch import batch_sizes, run_evaluator, run_garbler
-from accord.secure.garbled.gates import Feed, evaluate
+from accord.secure.garbled.batch import run_evaluator
+from accord.secure.garbled.gates import Feed, garble
 from accord.secure.ot import engine as ot_engine
 from accord.secure.ot.batch import BatchSide, run_b
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Buffer, Party, Receive, Send, receive, send
-from accord.secure.transfer.extension import collect, padded_count
-from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.secure.party import Buffer, Party, Receive, Send
+from accord.secure.transfer.extension import TILE, Receiver, Tile, correction_words
+from accord.secure.transfer.packing import bits_to_wire
+from accord.secure.transfer.setup import Session
 from accord.side import Side
 from tests.run import faults
 from tests.run.faults import Office
@@ -113,10 +115,8 @@ class Loot:
     """The bits of each row of A in the last evaluation; −1 where none was read."""
     real: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Which of these rows B holds to be no dummies."""
-    delta: int | None = None
     true_filters: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BITS), np.int64))
     true_real: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    true_delta: int | None = None
 
 
 class _Probe(BatchSide):
@@ -245,66 +245,57 @@ def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
     office.data.write_text(source)
 
 
-TREES, PIECE = 32, 4
-"""Of the extension in `garbled`, and the bits of Δ that belong to each."""
+TREES = 32
+"""Of the extension in `garbled`."""
 
 
-def _flip(own: GarbledSide, seen: NDArray[np.float64]) -> Party[NDArray[np.bool_]]:
-    """B's side of a batch as the evaluator: `run_evaluator`, with a correction flipped in each tree, and then
-    sixteen guesses; for each tree and guess the matches that were seen."""
-    end, tape = own.session.receiver, own.tape
-    yield from receive(0)
-    (theirs, rows), (ours, count) = own.rows(Side.B), own.rows(Side.A)
-    sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
-    choices = np.empty(sizes.choices // 8, dtype="<u8")
-    chosen = np.zeros(padded_count(known.size), dtype=np.uint8)
-    chosen[: known.size] = known.reshape(-1)
-    made = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
-    labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
-    # Row r of the batch has the OT r for its first bit. A dummy answers 0 whatever its labels are.
-    trees = dict(zip(np.flatnonzero(own.real[own.batch.b_rows]).tolist(), range(TREES), strict=False))
-    for row, tree in trees.items():
-        choices.reshape(TREES, -1)[tree, row // 64] ^= np.uint64(1 << row % 64)
-    yield from send(choices, signed=True)
-    message = yield from receive(sizes.tables, signed=True)
-    decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
-    tables = message[: -sizes.answers].view("<u8")
-    tried = []
-    for guess in range(1 << PIECE):
-        moved = labels.copy()
-        for row, tree in trees.items():
-            word, shift = divmod(PIECE * tree, 64)
-            moved[0, row, word] ^= np.uint64(guess << shift)
-        feed = Feed(moved, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
-        found = evaluate(end.pi, tape, feed, known, own.number, tables.copy()).astype(np.bool_) ^ decode
-        tried.append(found)
-    # A wrong label makes every answer of its row a coin; under the right one hardly anything matches.
-    ones = np.stack([np.bincount(theirs, found, minlength=rows) for found in tried])
-    for row, tree in trees.items():
-        seen[tree] += ones[:, row]
-    answers = np.stack(tried)[ones.argmin(axis=0)[theirs], np.arange(len(theirs))]
-    yield from send(bits_to_wire(answers))
-    return answers
+def flip_choices(end: Receiver, trees: Sequence[int]) -> None:
+    """From now on this end has another first choice in some trees. Its hashes are those of its true choices:
+    they pass if all pieces of Δ that belong to these trees are 0."""
+    true = end.extend
+
+    def extend(choices: Any, corrections: NDArray[np.uint64], count: int) -> Iterator[Tile]:
+        yield from true(choices, corrections, count)
+        corrections[: correction_words(min(count, TILE), end.rate)].reshape(TREES, -1)[trees, 0] ^= 1
+
+    end.extend = extend  # type: ignore[method-assign]
 
 
 @contextmanager
-def read_delta() -> Iterator[Loot]:
-    """`garbled`: B finds out A's Δ where A garbles, and answers truly."""
-    loot, seen = Loot(), np.zeros((TREES, 1 << PIECE))
+def read_delta() -> Iterator[list[int]]:
+    """`garbled`: B flips a choice in each tree where A garbles; one number for each session."""
+    tried: list[int] = []
 
     def flip(own: GarbledSide) -> Party[NDArray[np.bool_]]:
-        if own.session.side is Side.A:
-            return (yield from run_evaluator(own))
-        answers = yield from _flip(own, seen)
-        loot.delta = sum(int(piece) << PIECE * tree for tree, piece in enumerate(seen.argmin(axis=1)))
-        return answers
-
-    def garble(own: GarbledSide) -> Party[NDArray[np.bool_]]:
-        if own.session.side is Side.A:
-            loot.true_delta = int.from_bytes(own.session.sender.delta.tobytes(), "little")
-        return (yield from run_garbler(own))
+        if own.session.side is Side.B and "extend" not in vars(own.session.receiver):
+            flip_choices(own.session.receiver, range(TREES))
+            tried.append(own.number)
+        return (yield from run_evaluator(own))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(garbled_engine, "run_evaluator", flip)
-        patch.setattr(garbled_engine, "run_garbler", garble)
-        yield loot
+        yield tried
+
+
+@contextmanager
+def garble_wrongly(engine: Any = garbled_engine, batch: Any = garbled_batch) -> Iterator[None]:
+    """`garbled`, or another engine of this kind: the first table of every pair that B garbles is wrong. The
+    evaluator takes it or not by a bit that tells it nothing, and B knows what that bit stands for."""
+    true_set_up, cheating = engine.set_up, set[bytes]()
+
+    def set_up(side: Side, *rest: Any) -> Party[Session]:
+        session = yield from true_set_up(side, *rest)
+        if side is Side.B:
+            cheating.add(session.sender.delta.tobytes())
+        return session
+
+    def wrong(pi: Any, tape: Any, feed: Feed, delta: Any, number: int, tables: Any) -> NDArray[np.uint64]:
+        made = garble(pi, tape, feed, delta, number, tables)
+        if delta.tobytes() in cheating:
+            tables[: 2 * len(feed.theirs)] ^= np.uint64(2)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "set_up", set_up)
+        patch.setattr(batch, "garble", wrong)
+        yield

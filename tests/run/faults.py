@@ -34,6 +34,8 @@ from accord.run.request import Output, Request
 from accord.run.stages import Linked, Ready, begin, go_on
 from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
+from accord.secure.transfer.base import COUNT, POINT
+from accord.secure.transfer.base_kem import ANSWER, OFFER
 from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
@@ -174,6 +176,9 @@ class Line:
         pass
 
     def attend(self) -> None:
+        pass
+
+    def close(self) -> None:
         pass
 
     def lost(self, problem: str) -> ConnectionLostError:
@@ -345,21 +350,25 @@ def stored(office: Office, name: str) -> tuple[bytes, bytes]:
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:
-    """For many runs: base transfers of the same sizes without the group, and a disk that syncs at once."""
+    """For many runs: base transfers of the same sizes without arithmetic, and a disk that syncs at once."""
 
     def keys(seed: bytes) -> np.ndarray:
         return np.frombuffer(hashlib.shake_256(seed).digest(128 * 2 * 16), np.uint8).reshape(128, 2, 16)
 
-    def send_base(entropy: Entropy) -> Party[np.ndarray]:
-        mine = entropy.bytes(32)
+    def send_base(session: bytes, entropy: Entropy) -> Party[np.ndarray]:
+        mine = entropy.bytes(POINT)
         yield Send(mine)
-        return keys(mine + bytes((yield Receive(128 * 32))))
+        theirs = bytes((yield Receive(COUNT * POINT))) + bytes((yield Receive(COUNT * OFFER)))
+        yield Send(entropy.bytes(COUNT * ANSWER))
+        return keys(mine + theirs)
 
-    def receive_base(choices: np.ndarray, entropy: Entropy) -> Party[np.ndarray]:
-        mine = entropy.bytes(128 * 32)
-        theirs = bytes((yield Receive(32)))
-        yield Send(mine)
-        return keys(theirs + mine)[np.arange(128), choices.astype(np.int64)]
+    def receive_base(session: bytes, choices: np.ndarray, entropy: Entropy) -> Party[np.ndarray]:
+        mine = entropy.bytes(COUNT * POINT), entropy.bytes(COUNT * OFFER)
+        theirs = bytes((yield Receive(POINT)))
+        yield Send(mine[0])
+        yield Send(mine[1])
+        yield Receive(COUNT * ANSWER)
+        return keys(theirs + b"".join(mine))[np.arange(COUNT), choices.astype(np.int64)]
 
     patch.setattr(ot_setup, "send_base", send_base)
     patch.setattr(ot_setup, "receive_base", receive_base)

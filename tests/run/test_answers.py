@@ -12,7 +12,13 @@ import pyarrow as pa
 import pytest
 
 from accord.agreement.document import Agreement
+from accord.errors import UsageError
+from accord.peer.channel import TlsChannel
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.routed_pairs import SealedPasses
 from accord.run.link import Linked
+from accord.run.verbs import link
+from accord.side import Side
 from accord.state.ledger import Ledger
 from tests.cli.terminal import accord
 from tests.protocols.test_routed_answers import NOBODY
@@ -122,6 +128,18 @@ def test_an_exact_sum_spends_nothing_and_is_right(tmp_path: Path) -> None:
     assert a.charged.epsilon == 0
 
 
+def test_all_pairs_are_counted_exactly(tmp_path: Path) -> None:
+    plain = agreed_on({"answer": "count", "exact": True}).model_dump(mode="json")
+    agreed = Agreement.model_validate(plain | {"protocol": {"name": "all-pairs"}, "blocking": []})
+    both, (a, b) = linked(tmp_path, agreed)
+    assert a.answer is not None
+    assert a.answer == b.answer
+    assert a.answer.values == (pairs_of(tmp_path),)
+    assert a.charged.epsilon == 0
+    told = typed(both[0], "runs", a.run)
+    assert "matching pairs" in told
+
+
 def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
     agreed = agreed_on({"to": "A"}, {"A": [], "B": ["x"]})
     both, (a, b) = linked(tmp_path, agreed, a_options={"out": tmp_path / "a.csv"})
@@ -143,6 +161,27 @@ def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
     assert "no digest of them was signed" in done.stderr
 
 
+def test_no_connection_is_left_when_the_pairs_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long it takes, and whether it can be done, is not for the partner to see."""
+    happened: list[str] = []
+    close, unseal = TlsChannel.close, SealedPasses.unseal
+
+    def closing(self: TlsChannel) -> None:
+        close(self)
+        happened.append(f"closed to {self._partner}")
+
+    def opening(self: SealedPasses, *given: Any) -> Outcome:
+        happened.append("opened")
+        return unseal(self, *given)
+
+    monkeypatch.setattr(TlsChannel, "close", closing)
+    monkeypatch.setattr(SealedPasses, "unseal", opening)
+    linked(tmp_path, agreed_on({"to": "A"}, disclose={"A": [], "B": ["x"]}))
+    assert happened.index("closed to bob") < happened.index("opened")
+
+
 def test_pseudonyms_go_to_files_and_databases(tmp_path: Path) -> None:
     agreed, place = agreed_on({"ids": "pseudonyms"}), f"duckdb:{tmp_path / 'b.duckdb'}?table=pairs"
     files = {"a_options": {"out": tmp_path / "a.csv"}, "b_options": {"out": place}}
@@ -158,3 +197,25 @@ def test_pseudonyms_go_to_files_and_databases(tmp_path: Path) -> None:
         both[0], "receipt", "verify", a.run, "--out", str(tmp_path / "a.csv")
     )
     assert b.matches == a.matches
+
+
+def test_a_side_that_learns_nothing_is_told_that_nothing_would_be_written(tmp_path: Path) -> None:
+    agreed = agreed_on({"to": "A"})
+    _, b = worlds.introduce(tmp_path, agreed)
+    given = worlds.options(b, worlds.B_ROWS, agreed) | {"listen": "127.0.0.1:0", "out": tmp_path / "b.csv"}
+    with pytest.raises(UsageError, match="alone, so nothing would be written"):
+        link(given.pop("data"), given.pop("agreement"), **given)
+
+
+def test_whoever_shows_ids_beside_pseudonyms_is_told_before_the_yes(tmp_path: Path) -> None:
+    agreed = agreed_on({"ids": "pseudonyms"}, {"A": ["number"], "B": []})
+    a, _ = worlds.introduce(tmp_path, agreed)
+    (tmp_path / "agreed.toml").write_text(agreed.to_toml())
+    (tmp_path / "a.csv").write_text("number,x,y\nn1,1,1\nn2,9,9\n")
+    (tmp_path / "a.csv.layout.toml").write_text('id = "number"\n')
+    link_to = ("link", "a.csv", "--partner", agreed.party(Side.B), "--listen", "127.0.0.1:0")
+    done = accord(
+        tmp_path, "--state", str(a.state.folder), *link_to, "--agreement", "agreed.toml", "--out", "pairs.csv"
+    )
+    assert "Nobody can answer here" in done.stderr
+    assert "Warning: The agreement has pseudonyms, but discloses 'number'" in done.stderr

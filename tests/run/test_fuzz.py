@@ -30,6 +30,7 @@ from accord.run import receipt
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Receive, Send
 from accord.secure.transfer.base import receive_base, send_base
+from accord.secure.transfer.base_kem import answer_offers, make_keys, offer_keys
 from accord.side import Side
 from accord.state.folder import State
 from accord.state.journal import FileJournal
@@ -182,10 +183,11 @@ def recalled(path: Path) -> object:
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
     base = {
-        "base of the sender": Target(fed(lambda: send_base(Seeded(1))), (_points(128),)),
+        "base of the sender": Target(fed(lambda: send_base(bytes(32), Seeded(1))), (_points(128),)),
         "base of the receiver": Target(
-            fed(lambda: receive_base(np.zeros(128, np.bool_), Seeded(2))), (_points(1),)
+            fed(lambda: receive_base(bytes(32), np.zeros(128, np.bool_), Seeded(2))), (_points(1),)
         ),
+        "keys of base OTs": Target(_answered, (_offers(2),), True),
     }
     with pytest.MonkeyPatch.context() as patch:
         faults.quicken(patch)
@@ -196,6 +198,15 @@ def _points(count: int) -> bytes:
     return b"".join(
         sodium.crypto_scalarmult_ed25519_base_noclamp(bytes([i + 1]) + bytes(31)) for i in range(count)
     )
+
+
+def _offers(count: int) -> bytes:
+    choices = np.zeros(count, np.bool_)
+    return offer_keys(bytes(32), choices, make_keys(count, Seeded(3)), Seeded(4)).tobytes()
+
+
+def _answered(content: bytes) -> object:
+    return answer_offers(bytes(32), np.frombuffer(content, np.uint8).reshape(2, -1), Seeded(5))
 
 
 def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:

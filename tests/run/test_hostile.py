@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import socket
-import ssl
 import threading
 import time
 import tracemalloc
@@ -29,8 +28,9 @@ from accord.errors import (
 )
 from accord.notices import Listening, Notice, tell_nobody
 from accord.peer.channel import Patience
-from accord.peer.connect import HostPort, connect
+from accord.peer.connect import HostPort, connect, exchange_keys
 from accord.peer.connection import Reach
+from accord.peer.encryption import Ends
 from accord.peer.frames import HEADER, Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
 from accord.peer.partners import find_partner
@@ -38,6 +38,7 @@ from accord.run.offer import agree
 from accord.run.verbs import link
 from accord.side import Side
 from accord.state.runs import list_runs
+from tests.peer.inside import Inside
 from tests.run import faults
 from tests.run.faults import Office
 
@@ -48,7 +49,7 @@ PATIENCE = 60.0
 class Peer:
     """A partner with the right card that says whatever a test wants."""
 
-    def __init__(self, office: Office, connection: ssl.SSLSocket) -> None:
+    def __init__(self, office: Office, connection: Inside) -> None:
         self.office, self.connection = office, connection
 
     def raw(self, content: bytes) -> None:
@@ -79,7 +80,6 @@ class Peer:
 
     def wait_for_the_end(self) -> None:
         """Read until the other side is gone."""
-        self.connection.settimeout(PATIENCE)
         while self.connection.recv(1 << 16):
             pass
 
@@ -123,7 +123,8 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
     with connect(address, theirs.state, card, "alice", PATIENCE, tell_nobody) as connection:
         # The victim may have gone already: that is what it should do.
         with suppress(OSError):
-            script(Peer(theirs, connection))
+            ends = Ends(theirs.state.identity.read_bytes(), card, "alice", listens=False)
+            script(Peer(theirs, Inside(connection, exchange_keys(connection, ends))))
         thread.join(PATIENCE)
     assert not thread.is_alive(), "a hang"
     assert threading.active_count() == threads, "a thread was left"
@@ -198,6 +199,15 @@ SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
     "a long stop": (said(lambda p: framed(3, 7)), PeerError, "wrong length"),
     "an unknown reason": (said(lambda p: framed(3, 1) + b"\xff"), PeerError, "unknown reason"),
     "a reason": (said(lambda p: framed(3, 1) + b"\x01"), StoppedError, "ledger refuses"),
+    "an open packet": (
+        lambda p: p.connection.connection.sendall(bytes([9, 0, 0, 0]) + bytes(25)), PeerError, "does not open"
+    ),
+    "a packet too long": (
+        lambda p: p.connection.connection.sendall(b"\xff" * 4), PeerError, "a packet of a wrong length"
+    ),
+    "an empty packet": (
+        lambda p: p.connection.connection.sendall(bytes(20)), PeerError, "a packet of a wrong length"
+    ),
     "half a hello": (
         lambda p: p.leave(framed(1, HELLO) + p.hello()[:100]), ConnectionLostError, "closed|cut"
     ),

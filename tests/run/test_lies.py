@@ -25,7 +25,8 @@ import pytest
 from accord.errors import AccordError
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import HostPort, connect
+from accord.peer.connect import HostPort, connect, exchange_keys
+from accord.peer.encryption import Ends
 from accord.peer.frames import Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
 from accord.protocols.greedy import GreedyClean
@@ -79,7 +80,8 @@ def lie(both: dict[Side, Office], liar: Liar, name: str | None = None) -> End:
         victim = start(mine, *what, "--wait", 30, "--timeout", 10, "--listen", "127.0.0.1:0")
         address = HostPort("127.0.0.1", victim.event("listening")["port"])
         connection = connect(address, theirs.state, faults.card(mine), "alice", 10, tell_nobody)
-        channel = TlsChannel(connection, "alice", Patience(silence=SECONDS))
+        ends = Ends(theirs.state.identity.read_bytes(), faults.card(mine), "alice", listens=False)
+        channel = TlsChannel(connection, exchange_keys(connection, ends), "alice", Patience(silence=SECONDS))
 
         def work() -> None:
             with suppress(AccordError, ConnectionError):

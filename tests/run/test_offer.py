@@ -26,6 +26,7 @@ from accord.run.offer import SeriesOffer, describe, make_offer
 from accord.side import Side
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
+from tests.protocols.test_routed import agreement as routed
 from tests.protocols.worlds import Rows, agreement, records
 from tests.spent import Spent
 
@@ -281,3 +282,21 @@ def test_an_offer_prints_as_the_screen_and_shows_itself_in_a_line(tmp_path: Path
     assert "What bob will learn about your table:" in str(offer)
     assert repr(offer).startswith("<Offer: to bob, of 'set', 2 records, spends ε = ")
     assert "\n" not in repr(offer)
+
+
+def test_an_offer_of_an_answer_says_why_it_is_paid_for_and_what_has_no_promise(tmp_path: Path) -> None:
+    ledger = Ledger(Database(tmp_path))
+    ledger.set_budget("set", Budget())
+
+    def said(output: dict[str, Any]) -> str:
+        plain = agreed.model_dump(mode="json") | {"output": output, "disclose": {"A": [], "B": []}}
+        one = Agreement.model_validate(plain)
+        ledger.charge(replace(ask(one), run=[*output][-1]), lambda: np.array([1]), NOW)
+        return describe(make_offer(one, Side.A, records(ROWS, one), ledger, ask(one)))
+
+    agreed = routed("x")
+    again = said({"answer": "count", "epsilon": "1"})
+    assert "'now', known, but an answer has fresh noise in every run, and is paid for each time" in again
+    assert "promise" not in again
+    exact = said({"answer": "count", "exact": True})
+    assert "This spends  no ε, since an exact answer promises nothing; it counts as a run\n" in exact

@@ -503,7 +503,7 @@ def test_an_asker_does_not_ask_again_and_again(tmp_path: Path, monkeypatch: pyte
         assert "another set of questions" in str(ending)
         assert "revealed" not in str(ending)
     faults.require_done(faults.link(both), both, EXPECTED["routed"])
-    faults.link(kept, Wire(frames=66))
+    faults.link(kept, Wire(frames=72))
     name = faults.common_run(kept)
     assert name
     assert [open_run(o.state, name).steps() for o in kept.values()] == [4, 4]

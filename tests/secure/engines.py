@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
+from accord.secure.dual.engine import DualEngine
 from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine, match
@@ -31,7 +32,7 @@ OT = {
     "ot field=1": Settings(field=1, group=1, silent=False),
     "ot field=4": Settings(field=4, group=6, silent=False),
 }
-REAL = ["ot", "ot silent", "garbled", "paillier", "paillier-packed"]
+REAL = ["ot", "ot silent", "garbled", "dual", "paillier", "paillier-packed"]
 """One of each that runs between two parties; keys are short, which only the time depends on."""
 
 EVERY = ["ideal", *OT, *REAL[2:]]
@@ -45,6 +46,8 @@ def engine_of(name: str) -> Engine:
             return IdealEngine()
         case "garbled":
             return GarbledEngine()
+        case "dual":
+            return DualEngine()
         case _:
             return PaillierEngine(packed=name == "paillier-packed", bits=512)
 

@@ -10,6 +10,7 @@ import pytest
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import AtMost, Edit, Hamming, Input, Mismatches, Node, Or, SquaredEuclidean
 from accord.secure.cost import Tab, price, price_like, set_up_bytes
+from accord.secure.dual import engine as engine_dual
 from accord.secure.engines import NAMES, engine_named
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.ot.engine import TAG
@@ -88,10 +89,13 @@ def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     wire = Wire()
     a, b = (engine_named(engine).set_up(side, Fixed(side.value)) for side in Side)
     run_pair(a, b, wire)
-    # Hellos with halves of a key; in one direction a point and one a base OT, in the other 128/k bits an OT
-    # of the extension; in both two seeds a base OT; then Paillier's hellos and key.
+    # Hellos with halves of a key; for the base OTs a point and, for each, a point, two keys of ML-KEM-768
+    # with one ρ and two ciphertexts; 128/k bits an OT of the extension; in both directions two seeds a base
+    # OT; then Paillier's hellos and key.
     hello, k = (garbled_batch.TAG, garbled_batch.K) if engine != "ot" else (TAG + USUAL.hello, USUAL.k)
-    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + 32 + 128 * 32 + checked_bytes(128, 128 // k), 5
+    hello = engine_dual.TAG if engine == "dual" else hello
+    base = 32 + 128 * (32 + 32 + 2 * 1152 + 2 * 1088)
+    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + base + checked_bytes(128, 128 // k), 5
     if engine.startswith("paillier"):
         made = PaillierEngine(packed=engine == "paillier-packed")
         size, rounds = size + 2 * len(made.hello) + made.bits // 8, rounds + 2

@@ -90,14 +90,16 @@ def test_between_two_looks_there_are_never_more_pairs_than_agreed() -> None:
 
 
 def test_the_documented_floor_follows_from_the_bound_and_its_looks() -> None:
-    """126 − log₂ C, where each side is past the bound by all that lies between two looks."""
+    """(2μp + μq)/2¹²⁶, where the other side is past the bound by all that lies between two looks."""
     assert (MOST_BLOCKS, EVERY) == (2**32, 2**20)
     heaviest = 12_288
-    most = 2 * (MOST_BLOCKS + heaviest * EVERY)
-    bits, advantage = 126 - log2(most), 126 - 2 * log2(most)
-    assert (bits, advantage) == (91, 56)
+    hidden = MOST_BLOCKS + heaviest * EVERY
+    bits, advantage = 126 - log2(2 * hidden), 126 - log2(3 * hidden * hidden)
+    assert (log2(hidden), bits, int(advantage)) == (34, 91, 56)
     said = " ".join((DOCS / "engines.md").read_text().split())
     assert f"{heaviest:,} blocks per pair" in said
-    assert f"**{bits:.0f} bits** against computing time and 2⁻⁵⁶ without" in said
+    assert "μ ≤ 2³⁴" in said
+    assert f"a floor of **{bits:.0f} bits** against computing time" in said
+    assert "3·2⁶⁸/2¹²⁶, less than 2⁻⁵⁶" in said
     for page in ("security.md", "threat-model.md"):
         assert f"floor of {bits:.0f} bits" in (DOCS / page).read_text()

@@ -19,6 +19,7 @@ from accord.protocols.parts.batches import (
     Known,
 )
 from accord.protocols.parts.standing import BatchMeeting
+from accord.secure.dual.engine import DualEngine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
@@ -109,7 +110,7 @@ def test_passes_and_a_real_engine_find_the_same() -> None:
         ({"q": (9, 9), "r": (1, 2)}, {"u": (1, 2), "v": (9, 8)}),
     ]
     agreed = agreement(blocking=worlds.passes("grid", "around"), closure="candidates")
-    for engine in (IdealEngine(), OtEngine()):
+    for engine in (IdealEngine(), OtEngine(), DualEngine()):
         found = [run.pairs() for run in rehearse(agreed, loaded(tables), Seeded(3), engine)]
         assert found == [{("p", "u")}, {("r", "u"), ("q", "v")}]
 

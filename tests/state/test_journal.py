@@ -165,7 +165,7 @@ def test_a_run_with_a_damaged_journal_ends_before_the_partner_is_called(tmp_path
 def torn(folder: Path) -> tuple[dict[Side, faults.Office], str, int]:
     """A run that was cut, whose last answer is not whole on A's disk: its name, and the step that is lost."""
     both = faults.offices(folder)
-    faults.link(both, Wire(frames=40))
+    faults.link(both, Wire(frames=42))
     name = faults.common_run(both)
     assert name
     steps = [open_run(o.state, name).steps() for o in both.values()]

@@ -54,7 +54,7 @@ def test_a_side_on_a_cluster_and_one_that_is_not(cluster: Cluster, tmp_path: Pat
     cluster.require_empty()
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_where_there_is_no_cluster_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     clusters.require_ray()
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")

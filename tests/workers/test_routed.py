@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from accord.agreement.document import Agreement
 from accord.notices import Done
 from accord.protocols import routed_passes
 from accord.run.link import Linked
@@ -60,3 +62,27 @@ def test_a_pass_that_was_cut_is_done_again_by_other_workers(death: Death, tmp_pa
     name = faults.common_run(both)
     assert name
     require_done(meet(both, name, {Side.A: 3, Side.B: 2}), both, EXPECTED["routed"])
+
+
+def count_shared(tmp_path: Path, **options: Any) -> None:
+    """What workers add up is what one alone does: an exact count, without anybody's pairs."""
+    plain = faults.agreement("routed").model_dump(mode="json")
+    hidden = {"output": {"answer": "count", "exact": True}, "disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | hidden)
+    results = worlds.link_both(*worlds.introduce(tmp_path, agreed), agreed, **options)
+    for found in results:
+        assert isinstance(found, Linked), found
+        assert found.answer is not None
+        assert found.answer.values == (2,)
+
+
+@pytest.mark.usefixtures("quick", "small")
+def test_two_workers_count(tmp_path: Path) -> None:
+    with as_threads():
+        count_shared(tmp_path, a_options={"workers": 2}, b_options={"workers": 2})
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_processes_count(tmp_path: Path) -> None:
+    count_shared(tmp_path, a_options={"workers": 2}, b_options={"workers": 2})

@@ -18,7 +18,9 @@ from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_widths
 from accord.rules.implied import accepts_unseen, enough_alone
 from accord.rules.rule import Same, fields_of, predicates
+from accord.secure.engine import AtOnceEngine
 from accord.side import Side
+from accord.table.layout import Layout
 from accord.wording import counted
 
 CONDITION = (
@@ -158,6 +160,23 @@ def finds_all(agreement: Agreement) -> bool:
     return not agreement.plan.losses(agreement.rule) and agreement.protocol.share_found(agreement.task) == 1
 
 
+def _if_it_cheats(agreement: Agreement) -> list[str]:
+    """What becomes of matches that a partner has made up."""
+    task, engine = agreement.task, agreement.engine.build()
+    if isinstance(engine, AtOnceEngine):
+        return [
+            f"With the engine '{engine.name}' a partner that cheats in the comparisons learns one bit of "
+            "your records in a run; if it guesses wrongly it is found out, and sees no match. No match is a "
+            "false one."
+        ]
+    if not task.unseen or task.shown_fields or agreement.output.answers:
+        return []
+    return [
+        "A false match is not noticed: to check matches under the rule, both sides would have to "
+        f"disclose {_listed(list(task.unseen))}."
+    ]
+
+
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     losses = agreement.plan.losses(agreement.rule)
@@ -179,12 +198,7 @@ def advice(agreement: Agreement) -> list[str]:
     notes += agreement.protocol.advice(agreement.task)
     if agreement.output.exact:
         notes.append(EXACT)
-    task = agreement.task
-    if task.unseen and not task.shown_fields and not agreement.output.answers:
-        notes.append(
-            "A false match is not noticed: to check matches under the rule, both sides would have to "
-            f"disclose {_listed(list(task.unseen))}."
-        )
+    notes += _if_it_cheats(agreement)
     if reasons := accepts_unseen(agreement.rule):
         whose = "without it" if reasons == ("missing",) else "with such a value"
         notes.append(
@@ -228,6 +242,19 @@ def alone(agreement: Agreement) -> list[str]:
         f"{_listed([*found])} can{each} reach the threshold alone: two records that agree on {it} match, "
         "even if one of them has no other value. If that is too little, raise the threshold above "
         f"{max(found.values())}, or require another field with `and`."
+    ]
+
+
+def tell_shown_ids(agreement: Agreement, side: Side, layout: Layout) -> list[str]:
+    """A word to the owner whose ids are shown as a column, though pseudonyms stand in their place."""
+    if agreement.output.ids != "pseudonyms" or layout.make_ids:
+        return []
+    specs = {name: agreement.fields.get(name) for name in agreement.disclosed(side)}
+    return [
+        f"The agreement has pseudonyms, but discloses '{name}', which is your column of ids: the partner "
+        "sees the real ids of matches. Agree not to disclose it."
+        for name, spec in specs.items()
+        if layout.id in layout.own_columns((name,) if spec is None else spec.columns(name))
     ]
 
 

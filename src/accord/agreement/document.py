@@ -63,7 +63,7 @@ _ENCODED = ("encoder", "hash_key", "list", "digest", "shares")
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
-EngineName = Literal["ot", "garbled", "paillier", "paillier-packed"]
+EngineName = Literal["ot", "garbled", "dual", "paillier", "paillier-packed"]
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
 
@@ -163,7 +163,7 @@ class OtOptions(Spec):
 class OtherEngine(Spec):
     """An engine without options."""
 
-    name: Literal["garbled", "paillier", "paillier-packed"]
+    name: Literal["garbled", "dual", "paillier", "paillier-packed"]
     """Which engine."""
 
     def build(self) -> Engine:
@@ -271,7 +271,8 @@ class Agreement(Spec):
     def _facts(self) -> dict[str, str]:
         """What is worth seeing at first sight."""
         promises = (self.protocol.guarantee(self.task, side).epsilon for side in Side)
-        told = ["no promise" if epsilon is None else f"ε = {float(epsilon):g}" for epsilon in promises]
+        kept = (None if self.output.exact else epsilon for epsilon in promises)
+        told = ["no promise" if epsilon is None else f"ε = {float(epsilon):g}" for epsilon in kept]
         called = "pseudonym" if self.output.ids == "pseudonyms" else "id"
         shown = (f"{self.party(side)}: {', '.join((called, *self.disclosed(side)))}" for side in Side)
         ends = {"a match shows": "; ".join(shown)}

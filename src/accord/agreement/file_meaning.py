@@ -150,8 +150,7 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
     found = _salvage(data)
     if found.parties:
         yield from _party_faults(found.parties)
-    if found.disclose and "id" in found.disclose.A + found.disclose.B:
-        yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+    yield from _id_faults(found)
     yield from _output_faults(found)
     yield from _source_faults(found.fields)
     of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
@@ -175,18 +174,23 @@ def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:
             yield ("parties", side), "a party needs a name of its own; A and B name the sides."
 
 
+def _id_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    """No column is called id: what a record is called says `output`."""
+    if not found.disclose or "id" not in found.disclose.A + found.disclose.B:
+        return
+    if found.output is not None and found.output.ids == "pseudonyms":
+        yield ("disclose",), "with pseudonyms no id is disclosed; remove 'id', or take ids = \"own\"."
+    else:
+        yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+
+
 def _output_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
     """What cannot come out, or not by this protocol."""
     output = found.output
     if output is None:
         return
     yield from ((("output",), fault) for fault in output.faults())
-    if found.kind is not None and not found.kind.shares_matches:
-        if output.answers:
-            problem = f"{found.name} shows who matches, and bounds by nothing how many a record does"
-            yield ("output", "answer"), f"{problem}; answers need protocol 'routed'."
-        if output.learner is not None:
-            yield ("output", "to"), f"with {found.name} both sides see matches; take protocol 'routed'."
+    yield from _hiding_faults(found, output)
     hidden = "an answer" if output.answers else "a result for one side" if output.learner is not None else ""
     if hidden and found.one_to_one:
         yield ("one_to_one",), f"{hidden} cannot be chosen from by both sides; remove one_to_one."
@@ -201,6 +205,21 @@ def _output_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
                     ("output", "ids"),
                     f"pseudonyms are new in every run, {name} needs ids that stay; remove one.",
                 )
+
+
+def _hiding_faults(found: _Salvaged, output: Output) -> Iterator[tuple[Where, str]]:
+    """Answers, or a result for one side, that the protocol does not have."""
+    if found.kind is not None and not found.kind.shares_matches:
+        if output.answers and not found.kind.answers_exactly:
+            problem = f"{found.name} shows who matches, and bounds by nothing how many a record does"
+            yield ("output", "answer"), f"{problem}; answers need protocol 'routed'."
+        elif output.answers and not output.exact:
+            problem = "with all-pairs a record may match every other, and noise would have to hide them all"
+            yield ("output", "epsilon"), f"{problem}; take protocol 'routed', or exact = true."
+        if output.learner is not None:
+            yield ("output", "to"), f"with {found.name} both sides see matches; take protocol 'routed'."
+    if output.learner is not None and getattr(found.protocol, "asks", None) not in (None, output.to):
+        yield ("protocol", "asks"), f"the side that learns the pairs asks, here {output.to}; remove asks."
 
 
 def _source_faults(fields: Mapping[str, FieldSpec]) -> Iterator[tuple[Where, str]]:
@@ -285,6 +304,8 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where,
     if found.kept_for_nothing:
         yield ("keep_days",), "only an accountable run is kept; set accountable = true or remove keep_days."
     if found.rule is None or found.disclose is None:
+        return
+    if found.output is not None and found.output.answers:
         return
     chosen_by = fields_of(found.rule)
     if found.greedy:

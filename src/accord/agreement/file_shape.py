@@ -27,6 +27,7 @@ _LISTS = {
     "pass": "write [[blocking.pass]] before each",
     "parts": 'write parts = [{ kind = "key", field = "day" }]',
     "shares": 'write shares = ["1/100", "1/1000"]',
+    "values": 'write values = ["1", "2"]',
     "clean": 'write clean = ["accents", "punctuation"]',
 }
 """How lists are written, by what they are of."""
@@ -136,6 +137,8 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Where) 
     if kind == "union_tag_not_found":
         which = f"part {name + 1}" if isinstance(name, int) else f"'{name}'"
         return f"{which} needs the key {context['discriminator']}."
+    if kind == "string_type" and isinstance(name, int):
+        return f"'{path[-2]}' holds texts, each in quotes: {_LISTS.get(str(path[-2]), _A_LIST)}."
     if kind == "string_too_short":
         return f"'{name}' must not be empty."
     if kind == "too_short":

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from accord.side import Side
     from accord.table.sources.opening import Place
 
+_DRAWN = "which are left out of that pass is drawn for each run"
+_REFUSED = 'a run is refused (over = "refuse")'
+
 
 def check(
     context: typer.Context,
@@ -117,7 +120,7 @@ def check(
         side = side_of(found, party) if party is not None else None
         known = read_known(found, data, layout, typed, force)
         facts, file = _judge(found, data, side, known, show or [])
-        facts |= _outlook(found, side, file)
+        _add_outlook(facts, found, side, file)
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -169,12 +172,15 @@ def _judge(
         file = check_file(agreement, data, side, known.layout, known.named)
         facts |= file.facts
         facts |= {"shown": file.show(agreement, show)} if show else {}
-        facts["advice"] += [tell_counting(file.layout.id)] if file.tally.counts_rows else []
+        if file.tally.counts_rows and not agreement.output.answers:
+            facts["advice"].append(tell_counting(file.layout.id))
         facts["advice"] += tell_unlisted(file.tally.unlisted)
         if side is not None:
+            from accord.agreement.disclosure import tell_shown_ids
             from accord.protocols.parts.answers import tell_unfit
 
             facts["advice"] += tell_unfit(agreement.output, side, file.read)
+            facts["advice"] += tell_shown_ids(agreement, side, file.layout)
     facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
     return facts, file
 
@@ -197,7 +203,9 @@ def _unchecked(agreement: Agreement, person: str | None) -> str:
     if any(agreement.output.columns(side) for side in Side):
         columns = "the columns that the answer is made of"
     people = "how many records each person has" if several or person else ""
-    return " and ".join(filter(None, (columns, people)))
+    refused = agreement.protocol.refuses_full or agreement.output.learner is not None
+    table = "whether your table is refused" if refused else ""
+    return " and ".join(filter(None, (columns, people, table)))
 
 
 def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> list[str]:
@@ -208,16 +216,19 @@ def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> l
     return list(dict.fromkeys(warning for one in told for warning in one.warnings(records)))
 
 
-def _outlook(agreement: Agreement, side: Side | None, file: FileCheck | None) -> dict[str, Any]:
+def _add_outlook(
+    facts: dict[str, Any], agreement: Agreement, side: Side | None, file: FileCheck | None
+) -> None:
     """What a run is expected to take, where sizes are known; its warning comes before all advice."""
     from accord.forecast.expected import look_ahead
 
     records = file.read if file is not None else None
     found = look_ahead(agreement, side, records)
     if found is None:
-        return {}
+        return
     whose = "yours" if records is not None else "A's"
-    return {"expected": found.to_json() | {"words": found.describe(whose)}}
+    facts["expected"] = found.to_json() | {"words": found.describe(whose)}
+    facts["advice"] += found.notes
 
 
 def side_of(agreement: Agreement, party: str) -> Side:
@@ -339,7 +350,7 @@ def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
         lines.append(f"No {by}     {', '.join(each)}; every row {has}")
     lines += [
         f"Over cap   {_rows(one['rows'])} of '{one['pass']}' without a place: more share a key than the cap, "
-        f"{one['cap']}; which are left out of that pass is drawn for each run"
+        f"{one['cap']}; {_REFUSED if one['refused'] else _DRAWN}"
         for one in read.get("over_cap", ())
     ]
     for name, listed in read.get("listed", {}).items():

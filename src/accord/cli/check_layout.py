@@ -190,6 +190,8 @@ class FileCheck:
     """By pass."""
     over_cap: tuple[tuple[str, int, int], ...]
     """Pass, cap, and how many records are over it."""
+    refused: bool
+    """Whether a run is refused if there are any."""
     layout: Layout
     read: Records
 
@@ -203,7 +205,11 @@ class FileCheck:
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
         read |= {"unread": unread}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
-        over = [{"pass": name, "cap": cap, "rows": rows} for name, cap, rows in self.over_cap if rows]
+        over = [
+            {"pass": name, "cap": cap, "rows": rows, "refused": self.refused}
+            for name, cap, rows in self.over_cap
+            if rows
+        ]
         read |= {"over_cap": over} if over else {}
         read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}
@@ -287,10 +293,13 @@ def check_file(
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
+    if side is not None:
+        agreement.protocol.refuse_records(agreement.task, side, records)
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = count_unplaced(agreement, side or Side.A, records)
     over = tuple(agreement.protocol.over_cap(agreement.task, side or Side.A, records))
-    return FileCheck(data, records.size, records.left_out, tally, *bins, over, found, records)
+    refused = agreement.protocol.refuses_full
+    return FileCheck(data, records.size, records.left_out, tally, *bins, over, refused, found, records)
 
 
 def write_layout(layout: Layout, data: Place, path: Path, may_replace: bool) -> None:

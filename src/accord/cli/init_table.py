@@ -55,7 +55,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     say("Learning weights from made-up records: this takes some seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
     check = _try(draft.agreement, seen, told)
-    _tell_owner(check)
+    _tell_owner(check, draft.agreement)
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
@@ -89,7 +89,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     elif _fit(agreed, seen, told).lacking:
         _tell_left_out(seen, told)
     check = _try(agreed, seen, told, fixed=True)
-    _tell_owner(check)
+    _tell_owner(check, agreed)
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
@@ -223,14 +223,14 @@ def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
     return agreement.model_copy(update={"fields": {**agreement.fields, **specs}})
 
 
-def _tell_owner(found: FileCheck) -> None:
+def _tell_owner(found: FileCheck, agreed: Agreement) -> None:
     """What counts as empty; and that ids may number rows."""
     from accord.cli.check import tell_counting
     from accord.cli.link import plain
 
     for (column, reason), rows in found.tally.unread.items():
         say(plain(f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty."), err=True)
-    if found.tally.counts_rows:
+    if found.tally.counts_rows and not agreed.output.answers:
         say(plain(tell_counting(found.layout.id)), err=True)
 
 

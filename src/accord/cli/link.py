@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -145,6 +145,7 @@ def link(
     Both learn the matching pairs, and of all other records no more than you agreed on. You are asked before
     anything leaves.
     """
+    from accord.agreement.disclosure import tell_shown_ids
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
@@ -179,7 +180,7 @@ def link(
             snapshot=snapshot,
             layout=laid_out,
             state=state,
-            confirm=_confirm(yes, yes and (quiet or as_json)),
+            confirm=_confirm(yes, yes and (quiet or as_json), tell_shown_ids(agreed, side, laid_out)),
             tell=display.tell,
             reach=_reach(wait, timeout),
             raw=raw,
@@ -239,6 +240,7 @@ def resume(
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
     from accord.run.answered import agreement_of
+    from accord.run.output import require_learner
     from accord.run.verbs import resume as go_on
     from accord.side import Side
     from accord.table.sinks.targets import as_target_or_none
@@ -252,6 +254,8 @@ def resume(
         say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
     target = as_target_or_none("out", out) or asked.target
     _require_file(target, agreement_of(known), Side(known.side), as_json)
+    if out is not None:
+        require_learner(agreement_of(known), Side(known.side))
     if known.done and not as_json:
         say(
             f"The run {name} is finished here, and its receipt is kept. It waits for {known.partner}, which "
@@ -323,12 +327,14 @@ def _require_file(out: Target | None, agreement: Agreement, side: Side, as_json:
         raise UsageError(problem="With --json the pairs need a file or a table: name it with --out.")
 
 
-def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
+def _confirm(yes: bool, silent: bool, warnings: Sequence[str]) -> Callable[[Offer], bool]:
     from accord.run.offer import describe
 
     def ask(offer: Offer) -> bool:
         if not silent:
             say(as_options(describe(offer)), err=True)
+            for warning in warnings:
+                say(f"Warning: {warning}", err=True)
         if yes:
             return True
         if not sys.stdin.isatty():

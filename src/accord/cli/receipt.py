@@ -54,7 +54,7 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
     compared = counted(facts["comparisons"], "secure comparison")
     if facts["matches"] is None:
-        say(f"Matches      not in it, since not both sides were told; {compared}")
+        say(f"Matches      not in it: no pairs were shown to both sides; {compared}")
         _say_end(which, opened)
     else:
         say(f"Matches      {tell_kept(facts['matches'], facts.get('matches_found'))}, in {compared}")
@@ -80,7 +80,7 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
 
 def _say_end(which: str, state: State) -> None:
     """What came out, where it is a run of one's own that is named: a receipt has its digest alone."""
-    from accord.run.answered import HIDDEN, answer_of
+    from accord.run.answered import answer_of, tell_hidden
     from accord.state.runs import open_run
 
     if os.path.isfile(which):
@@ -90,7 +90,8 @@ def _say_end(which: str, state: State) -> None:
         for line in answer.describe():
             say(f"Answer       {_printable(line)}")
     else:
-        found = HIDDEN if known.matches is None else f"{known.matches:,}, which only your side was told"
+        shown = known.matches is not None
+        found = f"{known.matches:,}, which only your side was told" if shown else tell_hidden(known)
         say(f"Pairs        {found}")
 
 

@@ -147,7 +147,11 @@ def _print_table(found: list[StoredRun], steps: dict[str, int | None], broken: l
 def _state(run: StoredRun) -> str:
     """How far it is."""
     known = run.manifest
-    words = {"most_matches": "ended by most_matches", "no_table": "closed: no table held its values"}
+    words = {
+        "most_matches": "ended by most_matches",
+        "no_table": "closed: no table held its values",
+        "unequal": "closed: the two sides did not compute the same",
+    }
     state = words.get(known.state, known.state)
     state += "" if run.charged else ", not charged yet"
     if known.series:

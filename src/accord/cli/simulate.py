@@ -59,7 +59,9 @@ def simulate(
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str,
-        typer.Option(help="ideal (in the clear), or the real thing: ot, garbled, paillier, paillier-packed."),
+        typer.Option(
+            help="ideal (in the clear), or the real thing: ot, garbled, dual, paillier, paillier-packed."
+        ),
     ] = "ideal",
     change: Annotated[
         list[str] | None,
@@ -256,7 +258,9 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
 
 def _describe_answer(facts: dict[str, Any]) -> list[str]:
     """What both sides would learn of a run, and what they would not."""
-    lines = []
+    lines, runs = [], len(facts["runs"])
+    if facts["answer"] and runs > 1:
+        lines.append(f"Answer           of the first of {runs:,} runs; --json has that of each")
     for cell in facts["answer"] or ():
         near = f" ± {cell['within']:,}" if cell["within"] else ""
         name = plain(" · ".join(cell["names"]))

@@ -30,6 +30,8 @@ class Outlook:
     assumed: bool
     """Whether the partner's size is a guess."""
     accountable: bool = False
+    notes: tuple[str, ...] = ()
+    """What else is worth knowing with tables of these sizes."""
 
     @property
     def record(self) -> int:
@@ -92,7 +94,9 @@ def look_ahead(agreement: Agreement, side: Side | None, records: Records | None)
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
         return None
-    return Outlook(found, agreement.expected is None, agreement.accountable)
+    asked = agreement.protocol.question(agreement.task, sizes) if agreement.output.answers else None
+    notes = () if asked is None else tuple(asked.tell_drowned())
+    return Outlook(found, agreement.expected is None, agreement.accountable, notes)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:

@@ -1,4 +1,4 @@
-"""One's own end of a TLS connection as the channel that a party runs over.
+"""One's own end of a TLS connection, and of the layer inside it, as the channel that a party runs over.
 
 Two threads move bytes, so that sending, receiving and computing overlap: one sends what waits in the outbox,
 and pings when there is nothing to send; one receives ahead, up to a few MiB, and then lets the partner wait
@@ -14,7 +14,7 @@ would have, at the same rate for what the partner does take. The time in which t
 count.
 
 OpenSSL allows one call on a connection at a time, so both threads share a lock and never wait while they hold
-it.
+it. Each encrypts or decrypts what is inside TLS (encryption.py) without it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord.arguments import require_seconds
-from accord.errors import ConnectionLostError, PeerError, StoppedError
+from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.peer.encryption import PACKET, Decrypter, Encrypter, Keys
 from accord.peer.frames import HEADER, Frame, Kind, Reason, decode_header, decode_reason, encode_header
 from accord.secure.party import Buffer
 
 _AHEAD = 1 << 25
-_CHUNK = 1 << 18
 _QUEUED = 1 << 28
 _QUEUED_AGAIN_SECONDS = 0.05
 _OVERHEAD = 1 << 9
@@ -56,6 +56,8 @@ _LINK_AGAIN = (
 _FOR_GOOD = {
     Reason.BOUND: "The run would end here again. If its bound is too low, agree on another; then ",
     Reason.NO_TABLE: "The run is closed here, too; ",
+    Reason.UNEQUAL: "The run is closed here, too. Find out why: each attempt gives one that cheats another "
+    "bit. Then ",
 }
 _LINGER_SECONDS = 3.0
 _PING_SECONDS = 2.0
@@ -82,7 +84,9 @@ class Patience:
 class TlsChannel:
     """A connected TLS socket as a channel; its owner closes it."""
 
-    def __init__(self, connection: ssl.SSLSocket, partner: str, patience: Patience | None = None) -> None:
+    def __init__(
+        self, connection: ssl.SSLSocket, keys: Keys, partner: str, patience: Patience | None = None
+    ) -> None:
         self.sent = self.received = self._written = 0
         self.run = ""
         """The run that this connection serves, once it is on disk."""
@@ -94,12 +98,15 @@ class TlsChannel:
         self._patience = patience or Patience()
         self._socket = connection
         self._socket.setblocking(False)
+        self._encrypter, self._decrypter = Encrypter(keys.sent), Decrypter(keys.received)
         self._lock = threading.Lock()
         self._outbox: queue.SimpleQueue[tuple[Kind, Buffer] | None] = queue.SimpleQueue()
         self._ready = threading.Condition()
         self._chunks: deque[memoryview] = deque()
         self._held = 0
         self._problem: str | None = None
+        self._is_fault = False
+        """Whether it is one of the partner."""
         self._closing = False
         self._pings = 0
         self._begun: Frame | None = None
@@ -143,16 +150,22 @@ class TlsChannel:
             with self._ready:
                 if not self._chunks:
                     if self._problem is not None:
-                        raise self.lost(self._problem)
+                        raise self._ended
                     return
             self._begun = self._next_frame(time.monotonic() + self._patience.grace)
         if self._problem is not None:
             # With nobody to answer it, the message that has begun is of no use.
-            raise self.lost(self._problem)
+            raise self._ended
 
     def lost(self, problem: str) -> ConnectionLostError:
         """What to raise where the connection to the partner ended, and how to go on."""
         return ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
+
+    @property
+    def _ended(self) -> AccordError:
+        """What to raise where nothing more will come."""
+        problem = self._problem or ""
+        return PeerError(problem=problem) if self._is_fault else self.lost(problem)
 
     def started(self, run: str) -> None:
         """From now on there is something to go on with."""
@@ -259,7 +272,7 @@ class TlsChannel:
         with self._ready:
             while not self._chunks:
                 if self._problem is not None:
-                    raise self.lost(self._problem)
+                    raise self._ended
                 left = until - time.monotonic()
                 if left <= 0 or not self._ready.wait(left):
                     if time.monotonic() < until:
@@ -281,20 +294,29 @@ class TlsChannel:
         """The receiving thread."""
         try:
             while self._room():
-                chunk = memoryview(bytearray(_CHUNK))
-                count = self._read(chunk)
+                count = self._read(self._decrypter.room)
                 if not count:
                     return self._end("was closed by the partner")
-                # A few bytes must not hold a whole chunk: who trickles them would fill our memory.
-                kept = chunk[:count] if count > _CHUNK // 2 else memoryview(bytes(chunk[:count]))
-                with self._ready:
-                    if not self._closing:
-                        self._chunks.append(kept)
-                        self._held += count + _OVERHEAD
-                    self._ready.notify_all()
+                self._keep(count)
+        except PeerError as error:
+            self._end(error.problem, is_fault=True)
         except Exception as error:
             # Whatever it is: a thread that ended silently would leave the party waiting.
             self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")
+
+    def _keep(self, count: int) -> None:
+        """Keep what so many more bytes have brought, up to a packet that is wrong."""
+        came = []
+        try:
+            for chunk in self._decrypter.decrypt(count):
+                came.append(chunk)
+        finally:
+            # At once: to wake the party for every small packet would take longer than to open it.
+            with self._ready:
+                if not self._closing:
+                    self._chunks.extend(came)
+                    self._held += sum(map(len, came)) + _OVERHEAD * len(came)
+                self._ready.notify_all()
 
     def _room(self) -> bool:
         with self._ready:
@@ -351,30 +373,36 @@ class TlsChannel:
                 header = encode_header(kind, len(buffer))
                 parts = [header + bytes(buffer)] if len(buffer) <= _SMALL else [header, buffer]
                 for part in parts:
-                    self._write(part, kind is Kind.MESSAGE)
+                    self._write(memoryview(part), kind is Kind.MESSAGE)
         except Exception as error:
             # Whatever it is: a thread that ended silently would leave the party waiting.
             self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")
 
-    def _write(self, buffer: Buffer, counts: bool) -> None:
-        view = memoryview(buffer)
-        while len(view):
-            try:
-                with self._lock:
-                    count = self._socket.send(view)
-                view = view[count:]
-                self._written += count if counts else 0
-            except ssl.SSLWantWriteError:
-                # A partner that does not read is busy; whether it is alive, the reading thread knows.
-                _wait(self._socket, select.POLLOUT, 1.0)
-            except ssl.SSLWantReadError:
-                _wait(self._socket, select.POLLIN, 1.0)
+    def _write(self, part: memoryview, counts: bool) -> None:
+        for start in range(0, len(part), PACKET):
+            piece = part[start : start + PACKET]
+            self._write_packet(self._encrypter.encrypt(piece))
+            self._written += len(piece) if counts else 0
             if self._problem is not None:
                 return
 
-    def _end(self, problem: str) -> None:
+    def _write_packet(self, left: memoryview) -> None:
+        while len(left):
+            try:
+                with self._lock:
+                    left = left[self._socket.send(left) :]
+            except (ssl.SSLWantWriteError, ssl.SSLWantReadError) as wants:
+                if self._problem is not None:
+                    # Nobody waits for the rest; after half a packet no other can follow.
+                    raise
+                # A partner that does not read is busy; whether it is alive, the reading thread knows.
+                writes = isinstance(wants, ssl.SSLWantWriteError)
+                _wait(self._socket, select.POLLOUT if writes else select.POLLIN, 1.0)
+
+    def _end(self, problem: str, is_fault: bool = False) -> None:
         with self._ready:
-            self._problem = self._problem or problem
+            if self._problem is None:
+                self._problem, self._is_fault = problem, is_fault
             self._ready.notify_all()
 
 

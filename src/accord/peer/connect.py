@@ -12,15 +12,20 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
 from accord.notices import Tell, Waiting
+from accord.peer.encryption import Ends, Keys, agree_on_keys
 from accord.peer.identity import Card
+from accord.secure.party import Buffer, run
 
+T = TypeVar("T")
 _HANDSHAKE_SECONDS = 45.0
 """For an attempt: longer than a full queue takes at the listener; who calls again is its last."""
 _AGAIN_SECONDS = 0.5
@@ -150,58 +155,80 @@ def accept(plain: socket.socket, context: ssl.SSLContext, card: Card, seconds: f
 
 def _greet(found: ssl.SSLSocket, card: Card, seconds: float, welcomes: bool) -> ssl.SSLSocket:
     try:
-        _Greeting(found, card, welcomes).within(seconds)
+        _within(seconds, found, lambda: _show_cards(found, card, welcomes))
         return found
     except (OSError, TrustError):
         _drain(found)
         raise
 
 
-class _Greeting:
-    """The handshake and the byte of welcome, said or heard, in a thread of their own.
+def _show_cards(connection: ssl.SSLSocket, card: Card, welcomes: bool) -> None:
+    """The handshake, and the byte of welcome, said or heard."""
+    connection.do_handshake()
+    if connection.getpeercert(binary_form=True) != card.der:
+        raise TrustError(problem="Whoever answered showed a card other than the partner's.", mend=ASK_CARD)
+    # Who connects is done before its own card was judged: one byte tells it that it was accepted.
+    if welcomes:
+        connection.sendall(WELCOME)
+    elif connection.recv(1) != WELCOME:
+        raise ConnectionResetError
+
+
+def exchange_keys(connection: ssl.SSLSocket, ends: Ends) -> Keys:
+    """The keys of the layer inside TLS; a connection that does not come to them is closed."""
+    connection.settimeout(_HANDSHAKE_SECONDS)
+    try:
+        return _within(_HANDSHAKE_SECONDS, connection, lambda: run(agree_on_keys(ends), _Bare(connection)))
+    except BaseException as error:
+        _drain(connection)
+        if isinstance(error, OSError):
+            raise _lost_early(ends.partner) from None
+        raise
+
+
+class _Bare:
+    """A TLS connection with nothing inside it yet."""
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        self._connection = connection
+
+    def send(self, buffer: Buffer) -> None:
+        self._connection.sendall(buffer)
+
+    def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer:
+        found = b""
+        while len(found) < size:
+            came = self._connection.recv(size - len(found))
+            if not came:
+                raise ConnectionResetError
+            found += came
+        return found
+
+
+def _within(seconds: float, connection: ssl.SSLSocket, work: Callable[[], T]) -> T:
+    """What this work with a connection comes to, in a thread of its own.
 
     One read of OpenSSL lasts as long as the other side sends what TLS keeps to itself, such as tickets. No
     deadline and no signal would be heard in it, so the caller waits beside it, and cuts the connection.
     """
+    done: Future[T] = Future()
 
-    def __init__(self, connection: ssl.SSLSocket, card: Card, welcomes: bool) -> None:
-        self._connection, self._card, self._welcomes = connection, card, welcomes
-        self._done = threading.Event()
-        self._error: Exception | None = None
-
-    def within(self, seconds: float) -> None:
-        """Raise unless the partner's card was shown and one's own accepted by then."""
-        thread = threading.Thread(target=self._work, daemon=True)
-        thread.start()
+    def try_it() -> None:
         try:
-            in_time = self._done.wait(seconds)
-        finally:
-            if not self._done.is_set():
-                with suppress(OSError):
-                    socket.socket.shutdown(self._connection, socket.SHUT_RDWR)
-            thread.join(1.0)
-        if not in_time:
-            raise TimeoutError
-        if self._error is not None:
-            raise self._error
-
-    def _work(self) -> None:
-        try:
-            self._connection.do_handshake()
-            if self._connection.getpeercert(binary_form=True) != self._card.der:
-                raise TrustError(
-                    problem="Whoever answered showed a card other than the partner's.", mend=ASK_CARD
-                )
-            # Who connects is done before its own card was judged: one byte tells it that it was accepted.
-            if self._welcomes:
-                self._connection.sendall(WELCOME)
-            elif self._connection.recv(1) != WELCOME:
-                raise ConnectionResetError
+            done.set_result(work())
         except Exception as error:
             # Whatever it is: it is raised where somebody waits for it.
-            self._error = error
-        finally:
-            self._done.set()
+            done.set_exception(error)
+
+    thread = threading.Thread(target=try_it, daemon=True)
+    thread.start()
+    try:
+        return done.result(seconds)
+    finally:
+        if not done.done():
+            with suppress(OSError):
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        thread.join(1.0)
 
 
 def _in_words(error: Exception) -> str:
@@ -274,5 +301,9 @@ def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostEr
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
         problem = f"Whoever answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
         return TrustError(problem=problem, mend="Check host and port on both sides.")
+    return _lost_early(partner)
+
+
+def _lost_early(partner: str) -> ConnectionLostError:
     mend = "Ask whether the partner saw an error, and whether something in between ends connections."
     return ConnectionLostError(partner=partner, problem="was cut before it was secured", mend=mend)

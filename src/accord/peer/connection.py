@@ -30,12 +30,14 @@ from accord.errors import (
     StoppedError,
     TooManyMatchesError,
     TrustError,
+    UnequalError,
     UsageError,
     WorkerError,
 )
 from accord.notices import Connected, Tell
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import connect, parse_address
+from accord.peer.connect import connect, exchange_keys, parse_address
+from accord.peer.encryption import Ends
 from accord.peer.frames import Reason
 from accord.peer.identity import Card
 from accord.peer.listener import listen, wait_for_partner
@@ -59,11 +61,12 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (WorkerError, Reason.WORKER),
     (TooManyMatchesError, Reason.BOUND),
     (NoTableError, Reason.NO_TABLE),
+    (UnequalError, Reason.UNEQUAL),
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
 
-_SAY_IT = (ConnectionLostError, StoppedError, ClosedError, TooManyMatchesError, NoTableError)
+_SAY_IT = (ConnectionLostError, StoppedError, ClosedError, TooManyMatchesError, NoTableError, UnequalError)
 """Errors that say themselves what to do about a run that has begun."""
 
 
@@ -104,13 +107,15 @@ def open_channel(
 
     `port` is one that is open already where this side listens, and that stays open.
     """
+    # What it is now is what TLS shows, though it may be renewed while this side waits.
+    ends = Ends(state.identity.read_bytes(), card, partner, listens=not reach.connect)
     if port is not None:
         found = wait_for_partner(port, state, card, partner, reach.wait, tell)
     elif reach.listen:
         found = listen(parse_address(reach.listen, "listen"), state, card, partner, reach.wait, tell)
     else:
         found = connect(parse_address(reach.connect, "connect"), state, card, partner, reach.wait, tell)
-    channel = TlsChannel(found, partner, reach.patience)
+    channel = TlsChannel(found, exchange_keys(found, ends), partner, reach.patience)
     try:
         tell(Connected(partner))
         yield channel
@@ -133,6 +138,8 @@ def _name_partner(error: BaseException, partner: str, run: str) -> BaseException
         error = PeerError(problem=error.problem, partner=partner)
     if isinstance(error, TooManyMatchesError):
         error = TooManyMatchesError(most=error.most, shown=error.shown, partner=partner)
+    if isinstance(error, UnequalError):
+        error = type(error)(partner=partner)
     if run and not isinstance(error, _SAY_IT):
         error.add_note(_how_to_go_on(error, run))
     return error

@@ -1,4 +1,4 @@
-"""What travels inside the TLS connection: frames. `docs/wire.md` is the same in words.
+"""What travels inside the encrypted connection: frames. `docs/wire.md` is the same in words.
 
     8 bytes   little-endian: the kind in the highest byte, the length of the body in the other seven
     body      as many bytes
@@ -42,6 +42,7 @@ class Reason(IntEnum):
     WORKER = 8
     BOUND = 9
     NO_TABLE = 10
+    UNEQUAL = 11
 
     @property
     def words(self) -> str:
@@ -64,9 +65,14 @@ _WORDS = {
     Reason.WORKER: "one of its workers ended",
     Reason.BOUND: "more of its records match than the agreement lets it show",
     Reason.NO_TABLE: "by chance, no table holds its values",
+    Reason.UNEQUAL: "what the two sides computed is not the same",
 }
 
-_ENDS: dict[Reason, Ending] = {Reason.BOUND: "most_matches", Reason.NO_TABLE: "no_table"}
+_ENDS: dict[Reason, Ending] = {
+    Reason.BOUND: "most_matches",
+    Reason.NO_TABLE: "no_table",
+    Reason.UNEQUAL: "unequal",
+}
 
 
 @dataclass(frozen=True)

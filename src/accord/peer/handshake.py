@@ -30,12 +30,12 @@ from accord.protocols.parts.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 1
+WIRE = 2
 HELLO = 256
 NONCE = 32
 NO_RUN = ""
 NO_COMMITMENTS = bytes(COMMITMENT)
-_MAGIC = b"accord\r\n"
+MAGIC = b"accord\r\n"
 _FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32sHB")
 _MOST_LINES = 50
 _LONGEST_LINE = 400
@@ -68,7 +68,7 @@ class Hello:
 def encode_hello(hello: Hello) -> bytes:
     """A hello in its 256 bytes."""
     words = _FIELDS.pack(
-        _MAGIC,
+        MAGIC,
         WIRE,
         hello.side.value.encode(),
         hello.digest,
@@ -88,20 +88,25 @@ def decode_hello(content: bytes, partner: str) -> Hello:
     magic, wire, side, digest, nonce, run, steps, commitments, texts, count, always = _FIELDS.unpack_from(
         content
     )
-    if magic != _MAGIC:
+    if magic != MAGIC:
         raise PeerError(problem="no hello of Accord", partner=partner)
-    if wire != WIRE:
-        older = "an older" if wire < WIRE else "a newer"
-        raise RefusedError(
-            problem=f"{partner} runs {older} version of Accord: it speaks version {wire} of the protocol, "
-            f"this installation version {WIRE}. Install the same version on both sides."
-        )
+    require_version(wire, partner)
     name = run.rstrip(b"\0")
     odd = any(content[_FIELDS.size :]) or not count or always > 1
     if odd or side not in (b"A", b"B") or not all(c in _HEX for c in name):
         raise PeerError(problem="a hello that cannot be read", partner=partner)
     wish = Wish(count, bool(always))
     return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts, wish)
+
+
+def require_version(wire: int, partner: str) -> None:
+    """Raise unless the partner speaks this version of the protocol."""
+    if wire != WIRE:
+        older = "an older" if wire < WIRE else "a newer"
+        raise RefusedError(
+            problem=f"{partner} runs {older} version of Accord: it speaks version {wire} of the protocol, "
+            f"this installation version {WIRE}. Install the same version on both sides."
+        )
 
 
 _HEX = b"0123456789abcdef"

@@ -99,10 +99,10 @@ def own_card(state: State) -> Card | None:
             path=state.identity, reason=error.strerror, mend="Fix its permissions."
         ) from None
     _require_private(state.identity)
-    return _require_whole(content, state.identity)
+    return require_whole(content, state.identity)
 
 
-def _require_whole(identity: bytes, path: Path) -> Card:
+def require_whole(identity: bytes, path: Path) -> Card:
     """The card in an identity file; raises unless the key in it is that of the card."""
     try:
         card = parse_card(identity[identity.find(_BEGIN_CARD) :], path)

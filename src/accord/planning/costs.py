@@ -157,6 +157,11 @@ def foresee(
     return [[draw_counts(task, told, spread, sizes, seed) for seed in range(draws)] for spread in spreads]
 
 
+def is_greedy(agreement: Agreement) -> bool:
+    """Whether matched records are disclosed, and cleaned, round by round."""
+    return bool(getattr(agreement.protocol, "greedy", False)) and not agreement.output.answers
+
+
 def price_blocks(
     agreement: Agreement, task: Task, drawn: Drawn, slab: int | None, sizes: tuple[int, int]
 ) -> Price:
@@ -245,8 +250,7 @@ def bill(
         spared.share.expected * expected,
         spared.share.high * max(every) * (1 + margin),
     )
-    greedy = bool(getattr(agreement.protocol, "greedy", False))
-    slab = getattr(agreement.protocol, "slab", None) if greedy else None
+    slab = getattr(agreement.protocol, "slab", None) if is_greedy(agreement) else None
     one = foreseen[0][0]
     price = price_blocks(agreement, task, one, slab, terms.sizes)
     values = task.protocol.values(task, terms.sizes)

@@ -27,7 +27,7 @@ from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wanted, choose, explain, is_as_good, warn
-from accord.planning.costs import ALL, Drawn, Spared, Terms
+from accord.planning.costs import ALL, Drawn, Spared, Terms, is_greedy
 from accord.planning.figures import Option, Plan, cost
 from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
@@ -57,6 +57,7 @@ from accord.planning.variants import (
 from accord.protocols.base import Release, Task
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.evaluate import Tables
+from accord.secure.engine import AtOnceEngine
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -225,7 +226,7 @@ class _Planner:
         """The partner's table, made of one's own."""
         assert self._own is not None
         partner = self._asked.sizes[1 if self._own.side is Side.A else 0]
-        walks = self._short and (self._whole or _greedy(self._agreement))
+        walks = self._short and (self._whole or is_greedy(self._agreement))
         together = self._together if walks else None
         return make_alike(len(self._own.records), partner, self._asked.share, together)
 
@@ -292,9 +293,10 @@ class _Planner:
         told = costs.releases_of(task, sizes)
         fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced] or [agreement]
         self._priced.update(one.digest for one in fresh)
-        walked = self._short and any(_greedy(one) and one.digest in self._walked for one in fresh)
+        walked = self._short and any(is_greedy(one) and one.digest in self._walked for one in fresh)
         spreads = self._spreads(task, walked)
         foreseen = costs.foresee(task, told, spreads, sizes)
+        _require_at_once(agreement, foreseen[0][0].comparisons)
         speed = speed_of(task.protocol.circuit(task, sizes), agreement.engine.name)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
@@ -336,7 +338,7 @@ class _Planner:
         spreads: list[Spread],
         speed: Speed,
     ) -> Option:
-        greedy = _greedy(agreement)
+        greedy = is_greedy(agreement)
         spared = ALL
         if greedy:
             spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
@@ -402,10 +404,6 @@ def _is_filter(spec: FieldSpec) -> bool:
     return isinstance(spec, TextField) and not isinstance(spec.encoder, Hash)
 
 
-def _greedy(agreement: Agreement) -> bool:
-    return bool(getattr(agreement.protocol, "greedy", False))
-
-
 def _number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
@@ -415,3 +413,14 @@ def _delta(agreement: Agreement, release: Release) -> float | None:
     if release.setting is not None:
         return release.setting.delta_exact
     return _number(agreement.leakage(release.side).delta)
+
+
+def _require_at_once(agreement: Agreement, comparisons: int) -> None:
+    """Raise if the engine compares everything at once, and these are too many for it."""
+    engine = agreement.engine.build()
+    if not isinstance(engine, AtOnceEngine):
+        return
+    most = engine.most_pairs(agreement.task.lowered.node)
+    if comparisons > most:
+        problem = f"'{engine.name}' compares all at once, at most {most:,} pairs, not {comparisons:,}"
+        raise UsageError(problem=f"{problem}. Agree on a finer blocking or on another engine.")

@@ -29,6 +29,7 @@ from accord.rules.blocking.lsh import LshSpec
 from accord.rules.implied import reach
 from accord.rules.rule import fields_of
 from accord.rules.thresholds import step_of
+from accord.secure.engine import AtOnceEngine
 from accord.side import Side
 
 EPSILONS = tuple(Fraction(text) for text in ("0.3", "1", "3"))
@@ -69,7 +70,9 @@ def greedy_variants(agreement: Agreement) -> list[Agreement]:
     Greedy shows the fields of rule and blocking, and a plan does not decide to show more than was agreed.
     """
     protocol: Any = agreement.protocol
-    if "greedy" not in protocol.options or not (protocol.greedy or _shows_all(agreement)):
+    at_once = isinstance(agreement.engine.build(), AtOnceEngine)
+    chosen = "greedy" in protocol.options and not (agreement.output.answers or at_once)
+    if not chosen or not (protocol.greedy or _shows_all(agreement)):
         return [agreement]
     changed = protocol.model_copy(update={"greedy": not protocol.greedy})
     return [agreement, agreement.model_copy(update={"protocol": changed})]

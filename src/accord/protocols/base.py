@@ -179,6 +179,12 @@ class Guarantee:
 NOTHING_TOLD = Guarantee("nothing", Fraction(0), Fraction(0))
 
 
+def tell_exactly(output: Output, *also: str) -> Guarantee:
+    """An answer without noise, and what else is told."""
+    line = f"exactly {output.told}, without noise: what that tells of single records, nothing hides;"
+    return Guarantee("answer", Fraction(0), Fraction(0), (line, *also))
+
+
 @dataclass(frozen=True)
 class Values:
     """What an intersection works on: values that one side lists, and those that the other asks for."""
@@ -248,6 +254,9 @@ class Protocol(Spec):
     shares_matches: ClassVar[bool] = False
     """Whether match bits stay shared, and no record is in more pairs than is known: so that there are answers
     without names, and results for one side alone."""
+    answers_exactly: ClassVar[bool] = False
+    """Whether match bits stay shared where an exact answer is asked for, though a record may be in any number
+    of pairs."""
     in_series: ClassVar[bool] = False
     """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
@@ -299,6 +308,11 @@ class Protocol(Spec):
         alone."""
         yield from ()
 
+    @property
+    def refuses_full(self) -> bool:
+        """Whether a table is refused of which a record finds no place."""
+        return False
+
     def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
         """Why the guarantee does not speak of these records of such a table; empty where it does. For the
         owner alone."""
@@ -336,8 +350,7 @@ class Protocol(Spec):
         """Why tables of these sizes cannot be linked; empty where they can."""
         return ""
 
-    @property
-    def steps_at_once(self) -> int:
+    def steps_at_once(self, task: Task) -> int:
         """How many steps of the journal may be under way at once (journal.py)."""
         return 1
 

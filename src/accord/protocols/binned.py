@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, StrictBool, StrictInt
 
 from accord.entropy import Entropy
-from accord.errors import PeerError
+from accord.errors import PeerError, UnsupportedError
 from accord.fields.columns import Columns, Records
 from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.parts.journal import UNDER_WAY
@@ -24,6 +24,7 @@ from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
 from accord.rules.rule import fields_of
 from accord.secure.circuit import inputs
+from accord.secure.engine import AtOnceEngine, Engine
 from accord.side import Side
 
 MOST_TRIED = 10**9
@@ -90,6 +91,13 @@ class Binned(Protocol):
             '"candidates", or on greedy = false.'
         )
 
+    def require_engine(self, task: Task, engine: Engine) -> None:
+        """One that shows nothing before all is compared cannot go on from what was shown."""
+        super().require_engine(task, engine)
+        if self.greedy and isinstance(engine, AtOnceEngine):
+            rounds = "rounds of which each shows its matches, as greedy = true has them"
+            raise UnsupportedError(engine=engine.name, node=f"{rounds}; set greedy = false")
+
     # -- which bins meet ----------------------------------------------------------------------------------
 
     def pairs(self, task: Task) -> tuple[Indices, Indices]:
@@ -136,10 +144,10 @@ class Binned(Protocol):
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:
         return exchanged_bytes(task.blocking.bins) + CONFIRMED
 
-    @property
-    def steps_at_once(self) -> int:
-        """With greedy a round depends on what the one before it came to."""
-        return 1 if self.greedy else UNDER_WAY
+    def steps_at_once(self, task: Task) -> int:
+        """With greedy a round depends on what the one before it came to; and of an answer nothing that both
+        have kept may be asked again."""
+        return 1 if self.greedy or task.output.answers else UNDER_WAY
 
     # -- what it leaks ------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy
-from accord.errors import UsageError
+from accord.errors import UnsupportedError, UsageError
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Release, Slotless, Task, Values
@@ -66,7 +66,7 @@ from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
 from accord.protocols.parts.slots import COMMITMENT, exchange_commitments
 from accord.rules.rule import Rule
-from accord.secure.engine import Engine
+from accord.secure.engine import AtOnceEngine, Engine
 from accord.secure.okvs.sizes import MOST
 from accord.secure.party import Party, receive, send
 from accord.secure.prf.oblivious import Clear, Function, Oblivious, Points, Seeds, asked_bytes
@@ -118,7 +118,10 @@ class Intersecting(Slotless):
         return intersect(task, self, mine, engine)
 
     def require_engine(self, task: Task, engine: Engine) -> None:
-        """Any: it is not asked."""
+        """Any that is not asked for the sake of a test: none is asked."""
+        if isinstance(engine, AtOnceEngine):
+            node = f"{self.name}, which has no comparisons that it could test"
+            raise UnsupportedError(engine=engine.name, node=node)
 
     def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
         work = self.workload(task, side, own, partner)

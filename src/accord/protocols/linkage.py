@@ -40,9 +40,26 @@ from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.protocols.rounds import Disclosing, Rounds
 from accord.protocols.series_greedy import SeriesGreedy
-from accord.secure.engine import Engine
+from accord.secure.engine import AtOnceEngine, Engine
 from accord.secure.party import Party
 from accord.side import Side
+
+MOST_RESUMES = 3
+"""Of a run whose comparisons are tested at once, before they are kept."""
+_COMPARED = 3
+"""Steps of the journal that such a run has kept with its one round: commitments, counts, matches."""
+
+
+def refuse_attempt(engine: Engine, steps: int, resumes: int) -> str:
+    """Why a run of which both have kept so many steps, and which was resumed so often, is not tested again;
+    empty if it may be, or need not."""
+    if not isinstance(engine, AtOnceEngine) or steps >= _COMPARED or resumes < MOST_RESUMES:
+        return ""
+    return (
+        f"The run was resumed {resumes} times before its comparisons were kept. Each attempt at them lets a "
+        f"partner that cheats guess once, so a run with '{engine.name}' is resumed at most {MOST_RESUMES} "
+        "times. Both start again with `accord link`, which counts as a run."
+    )
 
 
 def link_bins(task: Task, options: Binned, mine: OwnSide, engine: Engine) -> Party[Outcome]:
@@ -51,7 +68,7 @@ def link_bins(task: Task, options: Binned, mine: OwnSide, engine: Engine) -> Par
     *Requires*: its slots are those of all its batches, and its records and the partner's are as many as were
     announced.
     """
-    engine.supports(task.lowered.node)
+    options.require_engine(task, engine)
     clock, bins, meeting = mine.stopwatch, task.blocking.bins, mine.standing.meeting
 
     def judge(counts: Ints) -> None:
@@ -61,6 +78,9 @@ def link_bins(task: Task, options: Binned, mine: OwnSide, engine: Engine) -> Par
     own = mine.slots.counts
     counts = (own, theirs) if mine.side is Side.A else (theirs, own)
     schedule = options.schedule(task, counts, meeting)
+    if isinstance(engine, AtOnceEngine):
+        node = task.lowered.node
+        schedule = schedule.whole(engine.most_pairs(node), engine.most_rows(node))
     found = Found(task, mine, theirs)
     disclosing = _disclosing(task, options, mine, schedule, found)
     return (yield from compare_bins(task, options, mine, engine, schedule, found, disclosing, clock))
@@ -106,7 +126,7 @@ def compare_bins(
 
     yield from disclosing.begin()
     rounds = Rounds(task, mine, comparer, schedule, clock)
-    yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))
+    yield from rounds.run(disclosing, min(options.steps_at_once(task), comparer.under_way))
     yield from disclosing.finish()
 
     phases = Phases(set_up, rounds.compared, rounds.disclosed + clock.lap())

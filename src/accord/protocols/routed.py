@@ -45,14 +45,15 @@ from accord.errors import Fault as DataFault
 from accord.exact import text
 from accord.fields.columns import Records
 from accord.privacy import events
-from accord.protocols.base import Guarantee, Options, Release, Slotless, Task
+from accord.protocols.base import Guarantee, Options, Release, Slotless, Task, tell_exactly
 from accord.protocols.parts.answers import MOST_BITS, Question, pairs_of_one
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
+from accord.protocols.parts.output import MOST_SEALED
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.sealed import sealed_bytes, taken_bytes
 from accord.protocols.parts.slots import COMMITMENT
-from accord.protocols.routed_answers import answer_circuit, answer_steps, find_answer
+from accord.protocols.routed_answers import AnswerPasses, answer_circuit, answer_steps, find_answer
 from accord.protocols.routed_pairs import find_for_one, find_pairs
 from accord.protocols.routed_passes import held_circuit
 from accord.protocols.routing import others_of, placed_of
@@ -137,6 +138,10 @@ class Routed(Slotless):
                 )
         return ""
 
+    @property
+    def refuses_full(self) -> bool:
+        return self.over == "refuse"
+
     # -- a run --------------------------------------------------------------------------------------------
 
     def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
@@ -146,7 +151,8 @@ class Routed(Slotless):
         sizes = (own, partner) if mine.side is Side.A else (partner, own)
         lanes = self.lanes(task, sizes)
         if task.output.answers:
-            return find_answer(task, lanes, self.question(task, sizes), mine, engine)
+            passes = AnswerPasses(task, lanes, self.question(task, sizes), mine, engine)
+            return find_answer(passes, engine)
         find = find_pairs if task.output.learner is None else find_for_one
         return find(task, lanes, mine, engine)
 
@@ -228,21 +234,23 @@ class Routed(Slotless):
             return self._of_answer(task, told)
         if task.output.learner is side:
             return Guarantee("nothing", events.NO_COST.epsilon, events.NO_COST.delta)
-        asks = self.asks is None or Side(self.asks) is not side
+        asker = task.output.learner or (None if self.asks is None else Side(self.asks))
         of_matches = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
         return Guarantee(
-            "nothing", events.NO_COST.epsilon, events.NO_COST.delta, (told,), of_matches if asks else ()
+            "nothing",
+            events.NO_COST.epsilon,
+            events.NO_COST.delta,
+            (told,),
+            () if asker is side else of_matches,
         )
 
     def _of_answer(self, task: Task, told: str) -> Guarantee:
         """Full keys are in the sensitivity of an answer; a refusal is not."""
-        asked = task.output.asks + (", and how many have it" if task.output.of is not None else "")
         refused = (told,) if self.over == "refuse" else ()
         if task.output.epsilon is None:
-            line = f"exactly {asked}, without noise: what that tells of single records, nothing hides;"
-            return Guarantee("answer", events.NO_COST.epsilon, events.NO_COST.delta, (line, *refused))
+            return tell_exactly(task.output, *refused)
         line = (
-            f"{asked}, with noise which hides each record, whether or not it matches: "
+            f"{task.output.told}, with noise which hides each record, whether or not it matches: "
             f"ε = {text(task.output.epsilon)};"
         )
         return Guarantee("answer", task.output.epsilon, events.NO_COST.delta, (line, *refused))
@@ -302,7 +310,11 @@ def _require_short(records: Records, most: int) -> None:
     long = int((taken > most).sum())
     if long:
         problem = f"{counted(long, 'record')} with an id and disclosed columns of more than {most:,} bytes."
-        mend = f"Agree on row_bytes = {taken.max()} in [output], or disclose less."
+        # Rounded: the longest row itself would stand in the agreement, for the partner to read.
+        enough = 1 << (int(taken.max()) - 1).bit_length()
+        mend = f"Agree on row_bytes = {enough} in [output], or disclose less."
+        if enough > MOST_SEALED:
+            mend = f"Disclose less: row_bytes is at most {MOST_SEALED:,}."
         raise DataError("the table", [DataFault("", problem)], mend)
 
 

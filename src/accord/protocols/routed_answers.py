@@ -37,7 +37,7 @@ from accord.protocols.parts.slots import exchange_commitments
 from accord.protocols.routed_passes import Passes, held_circuit
 from accord.protocols.routing import Placing
 from accord.secure.circuit import Equal, Input, Node, Not, Opened
-from accord.secure.engine import Engine, HoldingEngine, require_holding
+from accord.secure.engine import Engine, require_holding
 from accord.secure.party import Party, receive, send
 from accord.side import Side
 
@@ -50,12 +50,10 @@ but with probability 2⁻⁴⁰."""
 MET = Input("met", CHECK, 1)
 
 
-def find_answer(
-    task: Task, lanes: Sequence[Lane], question: Question, mine: OwnSide, engine: Engine
-) -> Party[Outcome]:
-    """One side of a routed linkage of which both learn an answer."""
+def find_answer(run: AnswerPasses, engine: Engine) -> Party[Outcome]:
+    """One side of a linkage of which both learn an answer."""
+    mine, question = run.own, run.question
     clock = mine.stopwatch
-    run = AnswerPasses(task, lanes, question, mine, require_holding(engine))
     made = whole(exchange_commitments(mine.slots, mine.side))
     yield from step(mine.journal, made, lambda answer: None)
     comparer = yield from run.gather(engine)
@@ -101,16 +99,19 @@ class AnswerPasses(Passes):
     """Passes in which both sides add up shares."""
 
     def __init__(
-        self, task: Task, lanes: Sequence[Lane], question: Question, mine: OwnSide, engine: HoldingEngine
+        self, task: Task, lanes: Sequence[Lane], question: Question, mine: OwnSide, engine: Engine
     ) -> None:
         self.question, self.size = question, len(mine.records)
-        super().__init__(task, lanes, mine, engine, answer_circuit(task, lanes, question, engine))
+        circuit = answer_circuit(task, lanes, question, engine)
+        super().__init__(task, lanes, mine, require_holding(engine), circuit)
         drawn = self.fixed.stream(NOISE)
         self.noise = np.array([one.draw(1, drawn)[0] for one in question.noise(mine.side)], np.int64)
         """Of this side, for each cell: drawn once a run."""
         self._random = mine.entropy.stream(f"{MASKS} keys")
-        both = zip(self.placings, lanes, strict=True)
-        self._keys = [_keys_of(one, self._several(lane), self.size) for one, lane in both]
+        self._keys = [
+            _keys_of(self.placings[one.number], self._several(one), self.size) for one in lanes[:-1]
+        ]
+        """Of all passes but the last."""
         self._made: dict[str, Ints] = {}
 
     def _several(self, lane: Lane) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from accord.protocols.routing import Placing, placing, route_asked, route_listed
 from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table, split_halves
 from accord.secure.circuit import And, Input, Node, Opened, Tally, inputs, mirrored, own_inputs
-from accord.secure.engine import Engine, HoldingEngine, moved, require_holding
+from accord.secure.engine import Engine, HoldingEngine, moved, no_matches, require_holding
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
 from accord.secure.prf.oblivious import Clear, Function, Oblivious
@@ -72,14 +72,14 @@ class Passes:
         self.total, self.done = sum(lane.bins for lane in lanes), 0
         # Drawn once a run, whatever becomes of an attempt.
         self.fixed = Derived(mine.slots.key)
-        self.placings = [self._place(lane) for lane in lanes]
+        self.placings = [self.place(lane) for lane in lanes]
         """By pass."""
         entries = sum(lane.entries[mine.side] for lane in lanes)
         self.dummies = entries - sum(len(one.record) for one in self.placings)
         self.decoys = mine.entropy.stream("decoys")
         self._payloads: tuple[Words, Words] | None = None
 
-    def _place(self, lane: Lane) -> Placing:
+    def place(self, lane: Lane) -> Placing:
         own, side = self.own.records, self.own.side
         keys = self.task.blocking.passes[lane.number].keys(side, own.columns, len(own))
         return placing(keys, lane.caps[side], self.fixed.stream(f"pass {lane.number}"))
@@ -94,32 +94,42 @@ class Passes:
         """Route and compare. The record of every bin, at the asker, −1 where it has none; and what the engine
         says, a part of the bins after the other."""
         self.own.expect(0, _WORK_TO_START + _WORK_A_POINT * (lane.queries + lane.programmed))
+        record, held = yield from self._route(lane)
+        said = yield from self.engine_says(lane, comparer, lambda part: (record[part], held[part]))
+        return record, said
+
+    def _route(self, lane: Lane) -> Party[tuple[Ints, Words]]:
+        """Of every bin its record, at the asker, and the own share of a payload."""
         own, entropy = self.placings[lane.number], self.own.entropy.stream(f"{MASKS} pass {lane.number}")
         clear = self.engine.name == "ideal"
         function: Function = Clear() if clear else Oblivious(self.own.side, entropy)
-        record, found = np.zeros(0, np.int64), []
         if self.asks:
-            record, held = yield from route_asked(function, lane, own, self.circuit.words, entropy, _silently)
-        else:
-            payloads, tops = self._payload()
-            held = yield from route_listed(function, lane, own, payloads, tops, entropy, _silently)
-        begun: deque[slice] = deque()
+            return (yield from route_asked(function, lane, own, self.circuit.words, entropy, _silently))
+        payloads, tops = self.payload()
+        held = yield from route_listed(function, lane, own, payloads, tops, entropy, _silently)
+        return np.zeros(0, np.int64), held
+
+    def engine_says(
+        self, lane: Lane, comparer: Comparer, bins: Callable[[slice], tuple[Ints, Words]]
+    ) -> Party[Ints]:
+        """What the engine says of all bins, given records and shares of some of them."""
+        found, begun = [self.tokens_of(no_matches(self.circuit))], deque[slice]()
         for part in batches(lane.bins, self._at_once):
             if len(begun) == comparer.under_way:
                 found.append((yield from self._end(comparer, begun.popleft())))
-            self._begin(comparer, lane, record, held, part)
+            self._begin(comparer, lane, *bins(part))
             begun.append(part)
         while begun:
             found.append((yield from self._end(comparer, begun.popleft())))
-        return record, np.concatenate(found)
+        return np.concatenate(found)
 
-    def _begin(self, comparer: Comparer, lane: Lane, record: Ints, held: Words, part: slice) -> None:
+    def _begin(self, comparer: Comparer, lane: Lane, record: Ints, held: Words) -> None:
         """Have some bins of a pass compared."""
-        count = part.stop - part.start
+        count = len(held)
         self.own.expect(SINGLE * count, 0)
-        ones, table = np.ones(count, np.int64), {"held": split_halves(held[part])}
+        ones, table = np.ones(count, np.int64), {"held": split_halves(held)}
         if self.asks:
-            table |= self._inputs(record[part], lane)
+            table |= self._inputs(record, lane)
         comparer.ask(Blocks.of_sizes(ones, ones), Table(table, np.ones(count, np.bool_)))
 
     def _end(self, comparer: Comparer, part: slice) -> Party[Ints]:
@@ -148,7 +158,7 @@ class Passes:
             for one in of
         }
 
-    def _payload(self) -> tuple[Words, Words]:
+    def payload(self) -> tuple[Words, Words]:
         """The payloads of all own records: they are the same in every pass."""
         if self._payloads is None:
             made = []

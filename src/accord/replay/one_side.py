@@ -29,7 +29,15 @@ from accord.accountable.stored import StoredTranscript, attempts
 from accord.accountable.transcript import Chain, about_run, meeting_of
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
-from accord.errors import NoRoomError, NoTableError, PeerError, StateError, TooManyMatchesError, UsageError
+from accord.errors import (
+    NoRoomError,
+    NoTableError,
+    PeerError,
+    StateError,
+    TooManyMatchesError,
+    UnequalError,
+    UsageError,
+)
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.shown import Shown
 from accord.replay.evidence import Evidence, Signatures, collect_all
@@ -127,7 +135,7 @@ def _run_again(
         return Ended(False)
     except NoRoomError:
         raise
-    except (PeerError, TooManyMatchesError, NoTableError):
+    except (PeerError, TooManyMatchesError, NoTableError, UnequalError):
         # As then: a side that refuses what it is told sends nothing more.
         return Ended(True)
 

@@ -14,7 +14,7 @@ from accord.report import receipt_page, series_section
 from accord.report.charts import Bar, bars, fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
-from accord.run.answered import HIDDEN
+from accord.run.answered import HIDDEN, UNOPENED
 from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt
 from accord.side import Side
 from accord.state.accounts import Account
@@ -55,6 +55,7 @@ def _what_happened(run: Remembered) -> Section:
         "closed": "closed, after wrong answers of the partner",
         "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
         "no_table": "closed: by chance, no table held the values of a side",
+        "unequal": "closed: the two sides did not compute the same",
         "waits": "not done",
     }
     again = f"; `accord resume {run.name}` continues it" if run.ended == "waits" else ""
@@ -82,7 +83,8 @@ def _came_out(run: Remembered) -> list[tuple[str, Markup | str | int]]:
         return []
     if output.learner is not run.side:
         return [("Matches", HIDDEN)]
-    return [("Matches", f"{run.matches:,}, which only you were told")]
+    told = UNOPENED if run.matches is None else f"{run.matches:,}, which only you were told"
+    return [("Matches", told)]
 
 
 def _tell_cell(cell: AnswerCell) -> str:
@@ -94,7 +96,7 @@ def _tell_cell(cell: AnswerCell) -> str:
 
 
 def _output(run: Remembered) -> str:
-    if not run.out or run.ended in ("closed", "most_matches", "no_table"):
+    if not run.out or run.ended in ("closed", "most_matches", "no_table", "unequal"):
         return "none was written"
     return run.out if run.ended == "done" else f"none yet; at its end {run.out}"
 

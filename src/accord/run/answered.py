@@ -29,6 +29,8 @@ from accord.wording import tell_kept
 
 HIDDEN = "not told to this side"
 """How many pairs match, on a side that learns none."""
+UNOPENED = "not opened: this side was stopped before; continue with `accord resume` on both sides"
+"""On the one side that learns them."""
 
 
 def agreement_of(known: Manifest) -> Agreement:
@@ -46,7 +48,13 @@ def tell_end(known: Manifest) -> str:
     answer = answer_of(known)
     if answer is not None:
         return answer.brief()
-    return HIDDEN if known.matches is None else tell_kept(known.matches, known.matches_found)
+    return tell_hidden(known) if known.matches is None else tell_kept(known.matches, known.matches_found)
+
+
+def tell_hidden(known: Manifest) -> str:
+    """Why a run that is done has no number of pairs."""
+    learner = agreement_of(known).output.learner
+    return UNOPENED if learner is not None and learner.value == known.side else HIDDEN
 
 
 def require_checkable(agreement: Agreement) -> None:

@@ -105,6 +105,7 @@ class Offer:
             *told,
             *((EXACT,) if self.agreement.output.exact else ()),
             *of_promise,
+            *(() if self.outlook is None else self.outlook.notes),
             *self._fewer_records(),
             *self._of_series(),
             *tell_unlisted(self.unlisted),
@@ -245,6 +246,8 @@ def _describe_cost(offer: Offer) -> str:
     cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
     if offer.agreement.leakage(offer.side).epsilon is None:
         return "nothing, and promises nothing: the agreement calls the bins of your records public"
+    if offer.agreement.output.exact:
+        return "no ε, since an exact answer promises nothing; it counts as a run"
     if offer.event.cost == NO_COST:
         return f"{cost}; it counts as a run"
     if isinstance(offer.event, NoisyAnswer):
@@ -271,6 +274,8 @@ def _describe_snapshot(offer: Offer) -> list[str]:
     if offer.event.cost == NO_COST or offer.cost == NO_COST:
         return [f"Snapshot     '{offer.snapshot}', known"]
     why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
+    if isinstance(offer.event, NoisyAnswer):
+        why = "an answer has fresh noise in every run, and is paid for each time"
     return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
 
 

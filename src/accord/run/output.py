@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
+from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.protocols.parts.answers import answer_headings
 from accord.protocols.parts.outcome import Outcome
@@ -61,6 +62,14 @@ def output_headings(
         elif side in own and own[side].numbered:
             kinds[place] = CellKind.NUMBER
     return [Heading(name, kind) for name, kind in zip(names, kinds, strict=True)]
+
+
+def require_learner(agreement: Agreement, side: Side) -> None:
+    """Raise for an output of a side that learns nothing."""
+    if agreement.output.learner is side.other:
+        partner = agreement.party(side.other)
+        problem = f"The agreement gives the pairs to {partner} alone, so nothing would be written."
+        raise UsageError(problem=f"{problem} Leave out `out=`.")
 
 
 def require_place(

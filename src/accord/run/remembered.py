@@ -27,7 +27,7 @@ from accord.state.ledger import Entry, Ledger
 from accord.state.runs import StoredRun, open_run
 
 Ints = NDArray[np.int64]
-Ended = Literal["done", "closed", "most_matches", "no_table", "waits"]
+Ended = Literal["done", "closed", "most_matches", "no_table", "unequal", "waits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +157,7 @@ def no_receipt(ended: Ended) -> str:
         "closed": "It has no receipt: it was closed before its end.",
         "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
         "no_table": "It has no receipt: it was closed, since by chance no table held the values of a side.",
+        "unequal": "It has no receipt: it was closed, since the two sides did not compute the same.",
     }[ended]
 
 

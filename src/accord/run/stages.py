@@ -34,6 +34,7 @@ from accord.errors import (
     RefusedError,
     StoppedError,
     TooManyMatchesError,
+    UnequalError,
     UnsureOutputError,
     WithheldError,
 )
@@ -55,6 +56,7 @@ from accord.peer.handshake import (
 from accord.peer.identity import Card
 from accord.privacy.events import Cost, Event
 from accord.protocols.base import Release
+from accord.protocols.linkage import refuse_attempt
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.pseudonyms import under_pseudonyms
@@ -99,6 +101,9 @@ class RunConnection(PartnerConnection, Protocol):
 
     def expect(self, seconds: float) -> None:
         """The step that begins should take the partner so long."""
+
+    def close(self) -> None:
+        """Send what waits, and end; again if need be."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +235,11 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
         raise PeerError(problem="commitments to a table other than the one it began this run with")
     protocol, task = own.agreement.protocol, own.agreement.task
     steps, resumes = (journal.steps, other.steps), run.manifest.resumes
-    if problem := protocol.refuse_resume(task, *steps, resumes):
+    engine = own.agreement.engine.build()
+    problem = protocol.refuse_resume(task, *steps, resumes) or refuse_attempt(engine, min(steps), resumes)
+    if problem:
         raise NotResumedError(problem=problem)
-    journal.meet(other.steps, protocol.steps_at_once, protocol.made_anew(task, min(steps)))
+    journal.meet(other.steps, protocol.steps_at_once(task), protocol.made_anew(task, min(steps)))
     if kept is None:
         kept = yield from _charge(own, run, journal, cut.standing, own.accountability.recall(run))
     elif other.commitments == NO_COMMITMENTS:
@@ -303,7 +310,7 @@ def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hel
     except WithheldError:
         kept.run.refuse("nothing where its matching records were due")
         raise
-    except (TooManyMatchesError, NoTableError, StoppedError) as error:
+    except (TooManyMatchesError, NoTableError, UnequalError, StoppedError) as error:
         if error.ends:
             kept.run.change(ended=error.ends)
         raise
@@ -337,8 +344,11 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
     figures = own.team.figures()
     alone = agreement.output.learner is not None
     if alone:
-        # First: how long it takes to open what was found is not for the partner to see.
+        # First, and then no connection is left: how long it takes to open and to write what was found, and
+        # whether it can be done, is not for the partner to see.
         yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
+        own.team.end()
+        line.close()
         outcome = outcome if outcome.unseal is None else outcome.unseal()
         kept.run.change(matches=len(outcome.pairs) if agreement.output.learner is own.side else None)
     found, out = arrange_output(agreement, own.records, mine.records.ids, outcome), own.request.output.target

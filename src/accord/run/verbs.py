@@ -72,7 +72,8 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
     before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
     """
-    from accord.run.link import link_request
+    from accord.run.link import link_request, own_side
+    from accord.run.output import require_learner
     from accord.run.request import Output, Request, SeriesPart, WorkerChoice
     from accord.state.folder import open_state
     from accord.table.layout import Layout
@@ -96,6 +97,8 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         reach=_way(reach, listen, connect),
         workers=WorkerChoice(workers, trust_cluster),
     )
+    if request.output.target is not None:
+        require_learner(agreement, own_side(agreement, partner))
     require_function("confirm", confirm, "a function of an Offer, such as accord.ask or accord.agree")
     require_function("tell", tell, "a function of a Notice")
     return link_request(request, open_state(as_path_or_none("state", state), os.environ), confirm, tell)

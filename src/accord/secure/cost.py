@@ -14,6 +14,10 @@ import numpy as np
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Shapes, shapes
 from accord.secure.circuit import Circuit, Node, Opened
+from accord.secure.dual import engine as engine_dual
+from accord.secure.dual.batch import batch_bytes
+from accord.secure.dual.equality import ROUNDS, opened_bytes
+from accord.secure.dual.labels import labels_bytes
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.tape import tapes_of
@@ -123,17 +127,23 @@ def _needs_in_all(program: Program, sizes: Shapes) -> list[int]:
 
 def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
     """What an engine sends once, in both directions: nearly all of it base OTs and their trees."""
-    if engine not in ("ot", "garbled"):
+    hellos = {"ot": engine_ot.TAG + settings.hello, "garbled": garbled_batch.TAG, "dual": engine_dual.TAG}
+    if engine not in hellos:
         made = PaillierEngine(packed=engine == "paillier-packed")
         return 2 * len(made.hello) + made.bits // 8 + set_up_bytes("garbled")
-    hello = len(engine_ot.TAG + settings.hello) if engine == "ot" else len(garbled_batch.TAG)
-    return setup.set_up_bytes(hello, settings.k if engine == "ot" else garbled_batch.K)
+    return setup.set_up_bytes(len(hellos[engine]), settings.k if engine == "ot" else garbled_batch.K)
 
 
 def _other(circuit: Circuit, blocks: Blocks, engine: str) -> tuple[int, int]:
     if isinstance(circuit, Opened):
         raise UnsupportedError(engine=engine, node="rows of which each side holds a share")
-    return _garbled(circuit, blocks) if engine == "garbled" else _paillier(circuit, blocks, engine)
+    match engine:
+        case "garbled":
+            return _garbled(circuit, blocks)
+        case "dual":
+            return _dual(circuit, blocks)
+        case _:
+            return _paillier(circuit, blocks, engine)
 
 
 def _shapes(circuit: Circuit, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
@@ -179,6 +189,19 @@ def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
         total += count * garbled_batch.batch_sizes(tapes[other], 128 // garbled_batch.K, rows, pair).total
     return total, garbled_batch.MESSAGES * -(-len(sizes.pairs) // garbled_batch.WINDOW)
+
+
+def _dual(circuit: Node, blocks: Blocks) -> tuple[int, int]:
+    if not blocks.pairs:
+        return 0, 0
+    by_a, by_b = tapes_of(boolean_circuit(circuit))
+    rate, pairs = 128 // garbled_batch.K, blocks.pairs
+    taken = pairs + len(by_b.theirs) * len(blocks.a_rows), pairs + len(by_a.theirs) * len(blocks.b_rows)
+    total = sum(labels_bytes(count, rate) for count in taken) + opened_bytes(pairs, rate)
+    sizes = shapes(blocks, garbled_batch.batch_limit(by_a)).pairs
+    for size, count in zip(*(some.tolist() for some in np.unique(sizes, return_counts=True)), strict=True):
+        total += count * (batch_bytes(by_a, size) + batch_bytes(by_b, size))
+    return total, 1 + -(-len(sizes) // garbled_batch.WINDOW) + ROUNDS
 
 
 def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:

@@ -66,6 +66,18 @@ class HoldingEngine(Engine, Protocol):
         """
 
 
+@runtime_checkable
+class AtOnceEngine(Engine, Protocol):
+    """An engine that tests an evaluation as a whole before it shows anything of it, so that a run must be
+    one: each test lets a partner that cheats ask for one bit."""
+
+    def most_pairs(self, circuit: Node) -> int:
+        """What one evaluation takes at the most."""
+
+    def most_rows(self, circuit: Node) -> tuple[int, int]:
+        """The same in rows of A and of B."""
+
+
 def require_holding(engine: Engine) -> HoldingEngine:
     """The engine as one that compares rows held in shares, or an `UnsupportedError`."""
     if not isinstance(engine, HoldingEngine):

@@ -6,7 +6,7 @@ from accord.errors import UsageError
 from accord.secure.engine import Engine
 from accord.secure.ot.settings import USUAL, Settings
 
-NAMES = ("ot", "garbled", "paillier", "paillier-packed")
+NAMES = ("ot", "garbled", "dual", "paillier", "paillier-packed")
 
 
 def engine_named(name: str, settings: Settings = USUAL) -> Engine:
@@ -19,6 +19,10 @@ def engine_named(name: str, settings: Settings = USUAL) -> Engine:
         from accord.secure.garbled.engine import GarbledEngine
 
         return GarbledEngine()
+    if name == "dual":
+        from accord.secure.dual.engine import DualEngine
+
+        return DualEngine()
     if name in ("paillier", "paillier-packed"):
         from accord.secure.paillier.engine import PaillierEngine
 

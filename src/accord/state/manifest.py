@@ -23,6 +23,8 @@ from accord.table.sinks.targets import Target, as_target_or_none
 from accord.table.sources.opening import Place
 
 _MOST_WRONG = 3
+_FOR_GOOD = ("no_table", "unequal")
+"""Endings after which another attempt would tell something."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +115,14 @@ class Manifest:
     @property
     def closed(self) -> bool:
         """Whether the run does not go on: too much was refused, or a second attempt would tell something."""
-        return self.wrong >= _MOST_WRONG or self.ended == "no_table"
+        return self.wrong >= _MOST_WRONG or self.ended in _FOR_GOOD
 
     @property
-    def state(self) -> Literal["done", "closed", "most_matches", "no_table", "waits"]:
+    def state(self) -> Literal["done", "closed", "most_matches", "no_table", "unequal", "waits"]:
         """How far it is; only a run that waits has something to go on to."""
-        if self.done or self.ended == "no_table":
-            return "done" if self.done else "no_table"
-        return "closed" if self.closed else self.ended or "waits"
+        if self.done:
+            return "done"
+        return "closed" if self.closed and self.ended not in _FOR_GOOD else self.ended or "waits"
 
     def is_of(self, series: str, dataset: str) -> bool:
         """Whether it is a run of this series of this account."""

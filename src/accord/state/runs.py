@@ -40,7 +40,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from accord.errors import ClosedByChanceError, ClosedError, StateError, UsageError
+from accord.errors import ClosedByChanceError, ClosedError, ClosedUnequalError, StateError, UsageError
 from accord.naming import fold_name
 from accord.protocols.base import Task
 from accord.protocols.parts.batches import Look, decode_looks
@@ -234,6 +234,8 @@ class StoredRun:
         """Raise if the run is closed."""
         if self.manifest.ended == "no_table":
             raise ClosedByChanceError(run=self.manifest.run)
+        if self.manifest.ended == "unequal":
+            raise ClosedUnequalError(run=self.manifest.run)
         if self.manifest.closed:
             raise ClosedError(
                 run=self.manifest.run, partner=self.manifest.partner, count=self.manifest.wrong, last=last

@@ -87,6 +87,9 @@ class WorkerPool(Protocol):
 
     def figures(self) -> Figures: ...
 
+    def end(self) -> None:
+        """End all of them; again if need be."""
+
 
 class NoWorkers:
     """Nobody but this process."""
@@ -101,6 +104,9 @@ class NoWorkers:
 
     def figures(self) -> Figures:
         return Figures()
+
+    def end(self) -> None:
+        pass
 
 
 @dataclass
@@ -134,6 +140,9 @@ class ProcessPool:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
         self.close_port()
         self.workers.end()
 

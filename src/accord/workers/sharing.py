@@ -28,7 +28,7 @@ from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Circuit
-from accord.secure.engine import Engine, is_found, moved, no_matches
+from accord.secure.engine import AtOnceEngine, Engine, is_found, moved, no_matches
 from accord.secure.party import Party
 from accord.side import Side
 from accord.workers.certificates import WorkerCertificate, exchange_certificates
@@ -105,7 +105,8 @@ class Sharing:
     def gather(
         self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
-        count = count_workers(self.own, self.partner, most)
+        alone = isinstance(engine, AtOnceEngine)
+        count = 1 if alone else count_workers(self.own, self.partner, most)
         if count == 1:
             self.workers.dismiss()
             return (yield from InTurn().gather(side, engine, circuit, entropy, most))

@@ -39,7 +39,8 @@ from accord.kernel import spare_blas
 from accord.network import Network
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import HostPort, accept, keep_calling, make_context, trust
+from accord.peer.connect import HostPort, accept, exchange_keys, keep_calling, make_context, trust
+from accord.peer.encryption import Ends
 from accord.peer.identity import card_from_der, draw_identity
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
@@ -109,7 +110,8 @@ class Worker:
             where, before = HostPort(meet.host, meet.port), encode_token(bytes.fromhex(meet.token))
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
-        self._channel = TlsChannel(found, start.partner, patience)
+        keys = exchange_keys(found, Ends(self._identity, card, start.partner, start.listens))
+        self._channel = TlsChannel(found, keys, start.partner, patience)
         self._recorder = open_worker_recorder(start.signing, self._side, self._identity, card)
         masks = self._recorder.entropy.stream(MASKS)
         self._session = run(self._recorder.record(self._engine.set_up(self._side, masks)), self._channel)

@@ -214,3 +214,42 @@ def test_what_is_too_large_for_a_ring_is_refused_before_a_run() -> None:
     problem = agreed.protocol.refuse_sizes(agreed.task, Side.A, 10**6, 10**6)
     assert "too large a number" in problem
     assert UsageError(problem=problem)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        ("1e-05", 0),
+        ("1E16", 11),
+        ("-1e999", -3),
+        ("12345678901234567890", 11),
+        ("0" * 40 + "7", 7),
+        ("4.000000000000000000001", 4),
+        ("+.5e1", 5),
+        (" 20e-1 ", 2),
+        ("1e", None),
+        ("e5", None),
+        ("1e5000", None),
+        ("nan", None),
+        ("0x10", None),
+    ],
+)
+def test_numbers_as_programs_write_them(cell: str, number: int | None) -> None:
+    """What a column of floats becomes as text, and what is no number."""
+    of = {"side": "A", "column": "y", "low": -3, "high": 11}
+    output = Output.model_validate({"answer": "sum", "exact": True, "of": of})
+    sizes = dict.fromkeys(Side, 4)
+    agreed = agreement("x")
+    for asker in Side:
+        question = Question(output, asker, sizes, sizes, True)
+        rows = _shown([(0, cell)], agreed)
+        sums = (question.weights if asker is Side.A else question.marks)(rows).reshape(-1)
+        assert question.answer(question.cells(sums)).values == (number or 0, number is not None)
+
+
+def test_noise_wider_than_any_answer_is_told() -> None:
+    """Of two passes with caps of one: noise of 2·2/ε on each side."""
+    for name in OUTPUTS:
+        (told,) = asked(name, 1, True, size=5).tell_drowned()
+        assert "no more than 10 pairs can match" in told
+        assert asked(name, 1, True, size=500).tell_drowned() == []

@@ -70,6 +70,11 @@ NOTHING: dict[str, Any] = {"A": [], "B": []}
         (changed(routed("x"), output={"to": "A"}, one_to_one="pairs"), "remove one_to_one"),
         (changed(routed("x"), output={"to": "A"}, most_matches={"A": 3}), "remove most_matches"),
         (changed(agreement(), output={"ids": "pseudonyms"}, accountable=True), "ids that stay"),
+        (
+            changed(agreement(), output={"ids": "pseudonyms"}, disclose={"A": ["id"], "B": []}),
+            "with pseudonyms no id is disclosed; remove 'id'",
+        ),
+        (changed(agreement(), disclose={"A": ["id"], "B": []}), "always disclosed; remove 'id'"),
     ],
 )
 def test_an_agreement_that_cannot_be_kept(agreed: Agreement, told: str) -> None:

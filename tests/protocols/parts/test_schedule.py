@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.errors import UsageError
 from accord.protocols.parts.schedule import (
     BATCH,
     GROWN,
@@ -191,3 +192,22 @@ def test_how_few_rounds_there_can_be() -> None:
     ]  # fmt: skip
     pairs, one = (np.array([0]), np.array([0])), (np.array([11 << 10]), np.array([1 << 10]))
     assert len(rounds(Schedule(pairs, one, 64, False, grown=GROWN))) == fewest_rounds(11 << 20)
+
+
+@given(sizes, sizes)
+def test_the_whole_is_one_round_of_the_same_pairs(a: list[int], b: list[int]) -> None:
+    counts = np.array(a), np.array(b)
+    bins = all_pairs_of_bins(*counts)
+    made = rounds(Schedule(bins, counts, 4, False, 7, rows=(3, 3)).whole(1 << 30, (1 << 30, 1 << 30)))
+    assert len(made) <= 1
+    pairs = [pair for round_ in made for pair in slot_pairs(round_)]
+    assert sorted(pairs) == [(i, j) for i in range(sum(a)) for j in range(sum(b))]
+
+
+@pytest.mark.parametrize("most", [(49, (10, 10)), (50, (9, 10)), (50, (10, 4))])
+def test_a_whole_that_is_too_large_is_refused(most: tuple[int, tuple[int, int]]) -> None:
+    counts = np.array([10]), np.array([5])
+    schedule = Schedule((np.array([0]), np.array([0])), counts, 4, False)
+    assert len(rounds(schedule.whole(50, (10, 5)))) == 1
+    with pytest.raises(UsageError, match="these are 50 of 10 and 5"):
+        schedule.whole(*most)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.errors import PeerError
 from accord.protocols.parts import sealed
 from accord.protocols.parts.sealed import open_rows, seal_rows, sealed_bytes, taken_bytes
 from tests.protocols import worlds
@@ -52,15 +51,28 @@ def test_long_and_short_rows_look_alike() -> None:
         assert abs(bits.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(bits))
 
 
-@pytest.mark.parametrize("at", [0, 1])
-def test_a_row_that_says_more_than_there_is_was_made_up(at: int) -> None:
-    rows = np.zeros((1, sealed_bytes(ROOM)), np.uint8)
-    rows[0, 8:12] = 255, 255, 0, 0
-    if at:
-        rows[0, 8:13] = 1, 0, 0, 0, 0xFF
-    made = rows ^ sealed._expand(RUN, keys(1), rows.shape[1])
-    with pytest.raises(PeerError, match="a sealed row that is none"):
-        open_rows(RUN, made, keys(1), ())
+MADE_UP = {
+    "longer than there is": [255, 255, 0, 0],
+    "no UTF-8": [1, 0, 0, 0, 0xFF],
+    "no id": [255, 255, 255, 255],
+    "no room for the next": [113, 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("made_up", MADE_UP.values(), ids=MADE_UP)
+def test_a_row_that_was_made_up_is_not_among_those_opened(made_up: list[int]) -> None:
+    """And the others are: who made it up learns nothing by it."""
+    columns = pa.table({"x": pa.array(["1", None], pa.large_string())})
+    rows = seal_rows(RUN, pa.array(["a", "b"]), columns, keys(2), ROOM)
+    wrong = np.zeros((1, rows.shape[1]), np.uint8)
+    wrong[0, 8 : 8 + len(made_up)] = made_up
+    third = wrong ^ sealed._expand(RUN, keys(3)[2:], rows.shape[1])
+    found, ids, shown = open_rows(
+        RUN, np.concatenate([rows[:1], third, rows[1:]]), keys(3)[[0, 2, 1]], ("x",)
+    )
+    assert found.tolist() == [0, 2]
+    assert ids.to_pylist() == ["a", "b"]
+    assert shown["x"].to_pylist() == ["1", None]
 
 
 def test_what_a_row_takes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -15,12 +16,15 @@ from accord.secure.garbled import gates as garbled_gates
 from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.engine import GarbledEngine, GarbledSession
-from accord.secure.garbled.gates import Feed, evaluate, garble
+from accord.secure.garbled.gates import Feed, colours, evaluate, garble
 from accord.secure.garbled.kernels import open_tables
 from accord.secure.garbled.tape import Tape, tape_of
-from accord.secure.party import Wire, run_pair
+from accord.secure.party import Send, Wire, run_pair
+from accord.secure.transfer.base import COUNT
 from accord.secure.transfer.permutation import Permutation, Words
+from accord.secure.transfer.tree import SEED
 from accord.side import Side
+from tests.run.cheats import TREES, flip_choices
 from tests.secure.engines import World, tampered
 from tests.secure.worlds import BITS, DICE, POINT, Fixed, table
 
@@ -91,7 +95,7 @@ def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     over = Blocks.whole(20, 30)
     left, right = (ENGINE.evaluate(made[i], CIRCUIT, over, tables[i]) for i in range(2))
     run_pair(left, right, wire)
-    assert wire.digest == "682660c8a11a0d0a10753c3deec20af9a69e33e0692a8328286ce61ad9ba289c"
+    assert wire.digest == "02fba900af423e32b0765b5be8eb442f3a89fef52f4eb0dbf181438a23386fb7"
 
 
 def test_delta_is_odd_so_that_the_labels_of_a_wire_have_two_colours(
@@ -114,6 +118,53 @@ def test_bits_after_the_last_answer_are_refused(side: Side) -> None:
     parties[place] = tampered(parties[place], 1, lambda data: data[:-1] + bytes([data[-1] | 128]))
     with pytest.raises(PeerError, match="after the last"):
         run_pair(parties[0], parties[1])
+
+
+def test_choices_that_differ_by_tree_are_refused_before_a_table_is_sent(
+    world_of: Callable[[str], World],
+) -> None:
+    """Unless the piece of Δ that belongs to the tree is guessed, here as 0."""
+    random, world, guessed = np.random.default_rng(0), world_of("garbled"), 0
+    tables = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
+    for tree in range(TREES):
+        made, wire = world.fresh(), Wire()
+        flip_choices(made[1].ot.receiver, [tree])
+        piece = int.from_bytes(made[0].ot.sender.delta.tobytes(), "little") >> 4 * tree & 15
+        a, b = (ENGINE.evaluate(made[i], CIRCUIT, Blocks.whole(3, 3), tables[i]) for i in range(2))
+        if piece == 0:
+            run_pair(a, b, wire)
+            guessed += 1
+            continue
+        with pytest.raises(PeerError, match="one choice each"):
+            run_pair(a, b, wire)
+        assert wire.sizes[Side.A] == [0], "A begins the batch, and sends no more"
+        with pytest.raises(RuntimeError, match="was broken off"):
+            next(ENGINE.evaluate(made[0], CIRCUIT, Blocks.whole(3, 3), tables[0]))
+    assert guessed < TREES // 4
+
+
+def test_a_wrong_ciphertext_in_a_tree_is_found_out_by_the_check_or_not_opened() -> None:
+    """Which of the two of a level A opens follows from a bit of its Δ: so it tests that bit, and ends the
+    session, and with it Δ, in one of two cases."""
+    random = np.random.default_rng(0)
+    tables = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
+    sent = [effect for effect in World("garbled").set_up_of(Side.B) if isinstance(effect, Send)]
+    assert len(sent[-1].buffer) == 2 * SEED * COUNT, "the last are the ciphertexts"
+    refused = []
+    for which in (0, 1):
+
+        def change(data: bytes, at: int = 16 * which) -> bytes:
+            return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+        a, b = (ENGINE.set_up(side, Fixed(side.value)) for side in Side)
+        made = run_pair(a, tampered(b, len(sent) - 1, change))
+        left, right = (ENGINE.evaluate(made[i], CIRCUIT, Blocks.whole(3, 3), tables[i]) for i in range(2))
+        with suppress(PeerError):
+            run_pair(left, right)
+            continue
+        refused.append(which)
+    # On the first level of the first tree the path is the highest bit of its piece of Δ; the other is opened.
+    assert refused == [1 - (int(made[0].ot.sender.delta[0]) >> 3 & 1)]
 
 
 Seen = list[NDArray[np.uint64]]
@@ -143,11 +194,11 @@ def garbled_views(tape: Tape, a: Table, b: Table, seed: int) -> tuple[Seen, Word
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(garbled_gates, "open_tables", watched)
-        decode = garble(Permutation(), tape, Feed(zero, every, ours, every), delta, 0, tables)
-        colours = evaluate(
+        made = garble(Permutation(), tape, Feed(zero, every, ours, every), delta, 0, tables)
+        found = evaluate(
             Permutation(), tape, Feed(labels, every, np.zeros_like(ours), every), known, 0, tables
         )
-    return seen, tables, (colours ^ decode).astype(np.bool_)
+    return seen, tables, (colours(made) ^ colours(found)).astype(np.bool_)
 
 
 def one_of_two(first: bool, count: int) -> tuple[Table, Table]:
@@ -170,8 +221,8 @@ def test_an_evaluator_does_not_learn_which_predicate_failed() -> None:
         seen, tables, answers = garbled_views(tape, *one_of_two(first, count), seed)
         assert not answers.any()
         assert 50 < len(seen) < 200
-        for colours in seen:
-            assert abs(2 * float(colours.sum()) - count) < 6.5 * np.sqrt(count)
+        for colour in seen:
+            assert abs(2 * float(colour.sum()) - count) < 6.5 * np.sqrt(count)
         ones = float(np.unpackbits(tables.view(np.uint8)).sum())
         assert abs(2 * ones - 64 * len(tables)) < 6.5 * np.sqrt(64 * len(tables))
 

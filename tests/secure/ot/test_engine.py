@@ -31,9 +31,9 @@ from accord.side import Side
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "24f63eff0e4000d6e24a6c62cee9b2043b6c530224f6c85d0b88a3c7abce80c7"
-SCORE_WIRE = "80ef4b58d6cfc4607155d2662c6f97ff873e186c93d46ad017bced96d4f0dec7"
-SILENT_WIRE = "67e58cf67afc01a944f3c4b6820572517678346424c1187e3d9fffb048bbab80"
+OT_WIRE = "d180ae55d65b71310ddec119a7bd0a6db3d20a3a530f694fb2cb2cc2e0c691bd"
+SCORE_WIRE = "3cf55d1a86e826315f5951628579d45974515c789761f1186787d8beb0887fd3"
+SILENT_WIRE = "b93db99d4cc6b1e070e087b14284dab563c97b59ac75e574a412f51cfb2ac867"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

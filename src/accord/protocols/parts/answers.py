@@ -48,6 +48,7 @@ _LARGE = 1000
 """From where on a mean is told without a fraction."""
 _FEW = 3
 """Cells that are told in one line."""
+_NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 _WRAPS = 2.0**-41
 """With this chance at most a side's noise leaves the ring, which makes a cell wrong."""
 
@@ -183,14 +184,27 @@ class Question:
         known: dict[tuple[TwoSided, TwoSided], int] = {}
         return [known.setdefault(some, within(*some)) for some in both]
 
+    @property
+    def _most_pairs(self) -> int:
+        return min(self.pairs_of_one[side] * self.sizes[side] for side in Side)
+
+    def tell_drowned(self) -> list[str]:
+        """That noise is wider than the largest number that there can be; nothing where it is not."""
+        width, most = self.within()[-1], self._most_pairs
+        if not 0 < most < width:
+            return []
+        return [
+            f"The answer says nothing: its noise is ± {width:,}, and with tables of this size no more than "
+            f"{counted(most, 'pair')} can match. Take fewer passes, smaller caps, or a larger ε."
+        ]
+
     # -- what the engine is asked -------------------------------------------------------------------------
 
     @cached_property
     def bits(self) -> int:
         """Of the ring: no sum of cells and noise leaves it, but with a chance of 2⁻⁴⁰."""
-        pairs = min(self.pairs_of_one[side] * self.sizes[side] for side in Side)
         of = self.output.of
-        most = pairs * (1 if of is None else max(abs(of.low), abs(of.high), of.high - of.low))
+        most = self._most_pairs * (1 if of is None else max(abs(of.low), abs(of.high), of.high - of.low))
         cells = len(cell_names(self.output))
         noise = sum(max(one.beyond(_WRAPS / cells) for one in self.noise(side)) for side in Side)
         return max(8, (2 * (most + noise)).bit_length() + 1)
@@ -278,8 +292,9 @@ def _one_hot(records: Records, named: Categories) -> Ints:
 def _amounts(records: Records, of: Amount) -> tuple[NDArray[np.bool_], Ints]:
     """Which rows have a number, and each as a whole number within the range."""
     cells = pc.utf8_trim_whitespace(records.disclosed[of.column].combine_chunks())
-    readable = pc.fill_null(pc.match_substring_regex(cells, r"^[+-]?(\d{1,15}(\.\d*)?|\.\d+)$"), False)
+    readable = pc.fill_null(pc.match_substring_regex(cells, _NUMBER), False)
     texts = pc.if_else(readable, cells, "0")
+    # What is too large for a float is infinite, and so an end of the range.
     number = np.asarray(pc.cast(texts, pa.float64()))
     return np.asarray(readable), np.clip(np.rint(number), of.low, of.high).astype(np.int64)
 

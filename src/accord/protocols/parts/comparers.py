@@ -22,7 +22,7 @@ from accord.entropy import MASKS, Entropy
 from accord.protocols.parts.shares import cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Circuit
-from accord.secure.engine import Engine, find_matches, moved, no_matches
+from accord.secure.engine import AtOnceEngine, Engine, find_matches, moved, no_matches
 from accord.secure.party import Party
 from accord.secure.renewal import Renewing
 from accord.side import Side
@@ -65,8 +65,9 @@ class InTurn:
         self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         made: list[Any] = []
-        engine = Renewing(engine)
-        for number in range(self.sessions):
+        whole = isinstance(engine, AtOnceEngine)
+        engine = engine if whole else Renewing(engine)
+        for number in range(1 if whole else self.sessions):
             masks = entropy.stream(f"{MASKS} {number}" if number else MASKS)
             made.append((yield from engine.set_up(side, masks)))
         return _InTurn(engine, circuit, side, tuple(made), self.under_way)

@@ -26,7 +26,7 @@ MOST_CELLS = 1024
 _FARTHEST = 10**12
 OTHER = "other"
 """The category of whatever is none of those that were agreed on, or missing."""
-SEALED = 256
+SEALED, MOST_SEALED = 256, 1 << 16
 
 Value = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -110,7 +110,7 @@ class Output(Spec):
     """What a table counts by."""
     of: Amount | None = None
     """What a sum adds up."""
-    row_bytes: StrictInt = Field(default=SEALED, ge=32, le=1 << 16)
+    row_bytes: StrictInt = Field(default=SEALED, ge=32, le=MOST_SEALED)
     """With `to`: what the id and the disclosed columns of a record may take; all are sealed as if they took
     it."""
 
@@ -149,6 +149,11 @@ class Output(Spec):
             named = (("A", self.by.A), ("B", self.by.B))
             return f"how many pairs match, by {' and '.join(f'{c.column} of {s}' for s, c in named if c)}"
         return "how many pairs match" if self.answers else ""
+
+    @property
+    def told(self) -> str:
+        """What is asked, and what is answered beside it."""
+        return self.asks + (", and how many have it" if self.of is not None else "")
 
     @property
     def hides(self) -> bool:

@@ -34,6 +34,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.errors import UsageError
 from accord.kernel import kernel
 from accord.ranges import distinct
 
@@ -156,6 +157,19 @@ class Schedule:
         """Pairs of the last round."""
         self._left = 0
         """What was left when it was taken."""
+
+    def whole(self, most: int, most_rows: tuple[int, int]) -> Schedule:
+        """The same as one round; raises if it has more pairs or rows than that."""
+        pairs = self.most_comparisons
+        rows = [int(bins.counts[of].sum()) for bins, of in zip(self._bins, self.pairs, strict=True)]
+        if pairs > most or rows[0] > most_rows[0] or rows[1] > most_rows[1]:
+            raise UsageError(
+                problem=f"The agreed engine compares all at once, at most {most:,} pairs of {most_rows[0]:,} "
+                f"and {most_rows[1]:,} rows; these are {pairs:,} of {rows[0]:,} and {rows[1]:,}. Agree on a "
+                "finer blocking or on another engine, or link the tables in parts, each a run of its own."
+            )
+        counts = self._bins[0].counts, self._bins[1].counts
+        return Schedule(self.pairs, counts, self._slab, self._exclusive, _NO_LIMIT)
 
     @property
     def most_comparisons(self) -> int:

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import PeerError
 from accord.fields.columns import Records
 from accord.fields.encoders import text_buffers
 from accord.ranges import ranges
@@ -71,39 +70,54 @@ def seal_rows(run: bytes, ids: pa.Array, columns: pa.Table, keys: Words, row_byt
 def open_rows(
     run: bytes, rows: Bytes, keys: Words, names: tuple[str, ...]
 ) -> tuple[Ints, pa.Array, pa.Table]:
-    """Which of these rows their keys open, and the ids and columns of those."""
+    """Which of these rows their keys open, and the ids and columns of those. A row that cannot be read is not
+    among them: whether it matched is not for the one who made it to know."""
     plain = rows ^ _expand(run, keys, rows.shape[1])
     found = np.flatnonzero(~plain[:, :_CHECK].any(axis=1))
     plain = np.ascontiguousarray(plain[found])
-    cells, at = [], np.full(len(found), _CHECK, np.int64)
+    cells, at, good = [], np.full(len(found), _CHECK, np.int64), np.ones(len(found), np.bool_)
     for _ in ("id", *names):
-        column, at = _read_cells(plain, at)
+        column, at = _read_cells(plain, at, good)
+        good &= _are_texts(column)
         cells.append(column)
-    return found, cells[0], pa.table(dict(zip(names, cells[1:], strict=True)))
+    good &= np.asarray(pc.is_valid(cells[0]))
+    texts = [column.filter(pa.array(good)).cast(pa.large_string()) for column in cells]
+    return found[good], texts[0], pa.table(dict(zip(names, texts[1:], strict=True)))
 
 
-def _read_cells(rows: Bytes, at: Ints) -> tuple[pa.Array, Ints]:
-    """The cell of each row that begins there, and where the next one does."""
+def _read_cells(rows: Bytes, at: Ints, good: NDArray[np.bool_]) -> tuple[pa.Array, Ints]:
+    """The cell of each row that begins there, and where the next one does; a row that has none is no longer
+    good."""
     width, first, flat = rows.shape[1], np.arange(len(rows)) * rows.shape[1], rows.reshape(-1)
-    if (at + _LENGTH > width).any():
-        raise _unreadable()
+    good &= at + _LENGTH <= width
+    at = np.where(good, at, 0)
     told = flat[(first + at)[:, None] + np.arange(_LENGTH)].view("<u4").reshape(-1).astype(np.int64)
-    there = told != _NONE
-    sizes, at = np.where(there, told, 0), at + _LENGTH
-    if (at + sizes > width).any():
-        raise _unreadable()
+    there, at = told != _NONE, at + _LENGTH
+    good &= ~there | (at + told <= width)
+    sizes = np.where(good & there, told, 0)
     octets = flat[ranges(first + at, first + at + sizes)]
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    texts = pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(ends), pa.py_buffer(octets.tobytes()))
+    found = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(octets.tobytes())]
+    )
+    return pc.if_else(pa.array(there), found, pa.scalar(None, pa.large_binary())), at + sizes
+
+
+def _are_texts(cells: pa.Array) -> NDArray[np.bool_]:
+    """Which cells are UTF-8: all, unless somebody made up a row."""
     try:
-        texts.validate(full=True)
+        cells.cast(pa.large_string())
     except pa.ArrowInvalid:
-        raise _unreadable() from None
-    return pc.if_else(pa.array(there), texts, pa.scalar(None, pa.large_string())), at + sizes
+        return np.array([cell is None or _is_text(cell) for cell in cells.to_pylist()], np.bool_)
+    return np.ones(len(cells), np.bool_)
 
 
-def _unreadable() -> PeerError:
-    return PeerError(problem="a sealed row that is none")
+def _is_text(cell: bytes) -> bool:
+    try:
+        cell.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _expand(run: bytes, keys: Words, width: int) -> Bytes:

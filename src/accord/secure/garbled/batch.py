@@ -5,9 +5,11 @@
     evaluator → garbler   the answers, in clear
 
 The labels need no message of their own: row j of the OT extension is t_j at the receiver and t_j ⊕ choice_j·Δ
-at the sender, which is what a label and W⁰ are, with Δ that of the extension. A starts every batch and B ends
-it, if need be with an empty message: this keeps interleaved batches in step, whoever garbles them. Choices
-and tables are signed (party.py): what follows each of them reveals the answers.
+at the sender, which is what a label and W⁰ are, with Δ that of the extension. The choices are checked
+(`transfer/checked.py`) before anything is garbled with their labels: one that differs from tree to tree would
+move a label by bits of Δ. A starts every batch and B ends it, if need be with an empty message: this keeps
+interleaved batches in step, whoever garbles them. Choices and tables are signed (party.py): what follows each
+of them reveals the answers.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from numpy.typing import NDArray
 
 from accord.secure.blocks import Limit, StripBatch
 from accord.secure.garbled.boolean import source_bits
-from accord.secure.garbled.gates import Feed, evaluate, garble
+from accord.secure.garbled.gates import Feed, colours, evaluate, garble
 from accord.secure.garbled.tape import Tape
 from accord.secure.party import Party, receive, send
-from accord.secure.transfer.extension import collect, correction_words, padded_count
+from accord.secure.transfer.checked import checked_bytes, choose, offer
+from accord.secure.transfer.extension import Sender, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
 from accord.secure.transfer.setup import Session
 from accord.side import Side
@@ -32,8 +35,9 @@ from accord.side import Side
 Answer = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
-TAG = b"accord/garbled/2 k=4"
+TAG = b"accord/garbled/3 k=4"
 
 K = 4
 """The field of the OT extension, which carries little here."""
@@ -64,8 +68,33 @@ class Sizes:
 def batch_sizes(tape: Tape, rate: int, rows: int, pairs: int) -> Sizes:
     """The sizes for a batch with so many rows of the evaluator and pairs, and OTs of so many bits."""
     answers = -(-pairs // 8)
-    choices = 8 * correction_words(len(tape.theirs) * rows, rate)
+    choices = label_bytes(len(tape.theirs) * rows, rate)
     return Sizes(choices, 16 * tape.tables * pairs + answers, answers)
+
+
+def label_bytes(count: int, rate: int) -> int:
+    """Bytes of the message that brings an evaluator so many labels."""
+    return checked_bytes(count, rate) if count else 0
+
+
+def take_labels(session: Session, bits: Bits, signed: bool = True) -> Party[Words]:
+    """The evaluator's labels of its bits, (bits, 2). Nothing is sent for none, but a message all the same."""
+    if not len(bits):
+        yield from send(np.zeros(0, dtype=np.uint8), signed)
+        return np.zeros((0, 2), dtype=np.uint64)
+    chosen = np.zeros(padded_count(len(bits)), dtype=np.uint8)
+    chosen[: len(bits)] = bits
+    words, alone = bits_to_wire(chosen).view("<u8"), np.zeros(0, np.uint64)
+    return (yield from choose(session.receiver, words, len(bits), session.entropy, alone, signed))
+
+
+def give_labels(end: Sender, count: int, signed: bool = True) -> Party[Words]:
+    """W⁰ of so many bits of the evaluator, (count, 2). Raises if it did not choose once for each."""
+    if not count:
+        yield from receive(0, signed=signed)
+        return np.zeros((0, 2), dtype=np.uint64)
+    labels, _ = yield from offer(end, count, 0, signed)
+    return labels
 
 
 def batch_limit(tape: Tape) -> Limit:
@@ -107,16 +136,12 @@ def run_garbler(own: BatchSide) -> Party[Answer]:
         yield from send(np.zeros(0, dtype=np.uint8))
     (theirs, rows), (ours, _) = own.rows(side.other), own.rows(side)
     sizes = batch_sizes(tape, end.rate, rows, own.batch.pairs)
-    choices = yield from receive(sizes.choices, signed=True)
-    labels = np.zeros((0, rows, 2), dtype=np.uint64)
-    if tape.theirs:
-        made = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
-        labels = np.ascontiguousarray(made[0, : len(tape.theirs) * rows]).reshape(-1, rows, 2)
+    labels = (yield from give_labels(end, len(tape.theirs) * rows)).reshape(-1, rows, 2)
     feed = Feed(labels, theirs, own.bits(garbler=True), ours)
     message = np.empty(sizes.tables, dtype=np.uint8)
     tables = message[: -sizes.answers].view("<u8")
-    colours = garble(end.pi, tape, feed, end.delta, own.number, tables)
-    message[-sizes.answers :] = bits_to_wire(colours ^ np.uint8(tape.inverted))
+    made = garble(end.pi, tape, feed, end.delta, own.number, tables)
+    message[-sizes.answers :] = bits_to_wire(colours(made) ^ np.uint8(tape.inverted))
     yield from send(message, signed=True)
     answers = yield from receive(sizes.answers)
     if side is Side.B:
@@ -131,19 +156,12 @@ def run_evaluator(own: BatchSide) -> Party[Answer]:
         yield from receive(0)
     (theirs, rows), (ours, count) = own.rows(side), own.rows(side.other)
     sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
-    choices = np.empty(sizes.choices // 8, dtype="<u8")
-    labels = np.zeros((0, rows, 2), dtype=np.uint64)
-    if tape.theirs:
-        chosen = np.zeros(padded_count(known.size), dtype=np.uint8)
-        chosen[: known.size] = known.reshape(-1)
-        made = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
-        labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
-    yield from send(choices, signed=True)
+    labels = (yield from take_labels(own.session, known.reshape(-1))).reshape(-1, rows, 2)
     message = yield from receive(sizes.tables, signed=True)
     decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
     feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
     tables = message[: -sizes.answers].view("<u8")
-    answers = evaluate(end.pi, tape, feed, known, own.number, tables).astype(np.bool_) ^ decode
+    answers = colours(evaluate(end.pi, tape, feed, known, own.number, tables)).astype(np.bool_) ^ decode
     yield from send(bits_to_wire(answers))
     if side is Side.A:
         yield from receive(0)

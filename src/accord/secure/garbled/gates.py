@@ -45,17 +45,22 @@ class Feed:
     our_rows: Ints
 
 
-def garble(pi: Permutation, tape: Tape, feed: Feed, delta: Words, number: int, tables: Words) -> Bits:
-    """Fill the tables and say the lowest bits of the answers' W⁰.
+def garble(pi: Permutation, tape: Tape, feed: Feed, delta: Words, number: int, tables: Words) -> Words:
+    """Fill the tables and give the answers' W⁰, (pairs, 2).
 
     Requires: numbers from `number` on, as many as tables and pairs, that were not used in this session.
     """
     return _run(pi, tape, feed, delta, number, tables, np.zeros((1, 1), dtype=np.uint8), 2)
 
 
-def evaluate(pi: Permutation, tape: Tape, feed: Feed, known: Bits, number: int, tables: Words) -> Bits:
-    """The lowest bits of the answers' labels; `known` are the evaluator's own bits (bits, rows)."""
+def evaluate(pi: Permutation, tape: Tape, feed: Feed, known: Bits, number: int, tables: Words) -> Words:
+    """The answers' labels, (pairs, 2); `known` are the evaluator's own bits (bits, rows)."""
     return _run(pi, tape, feed, np.zeros(2, dtype=np.uint64), number, tables, known, 1)
+
+
+def colours(labels: Words) -> Bits:
+    """The lowest bit of each label."""
+    return (labels[:, 0] & np.uint64(1)).astype(np.uint8)
 
 
 def _run(
@@ -67,7 +72,7 @@ def _run(
     tables: Words,
     known: Bits,
     copies: int,
-) -> Bits:
+) -> Words:
     """Step after step; `copies` is how many labels of a wire this side has.
 
     Table t of pair p has the number `number` + t · pairs + p.
@@ -92,5 +97,5 @@ def _run(
             open_tables(step.gates, hashed, (known, feed.theirs), made, wires)
         done += len(step.taken)
     if tape.output < 0:
-        return np.zeros(pairs, dtype=np.uint8)
-    return (wires[tape.output, ::2] & np.uint64(1)).astype(np.uint8)
+        return np.zeros((pairs, 2), dtype=np.uint64)
+    return wires[tape.output].reshape(pairs, 2).copy()

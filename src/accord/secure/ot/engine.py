@@ -36,7 +36,7 @@ from accord.side import Side
 
 Words = NDArray[np.uint64]
 
-TAG = b"accord/ot/3 "
+TAG = b"accord/ot/4 "
 
 
 @dataclass(frozen=True)

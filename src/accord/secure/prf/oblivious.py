@@ -62,7 +62,7 @@ Progress = Callable[[int], None]
 BLOCK = 16
 FIELD = 8
 """SoftSpoken's, for the OTs that all is made of."""
-_HELLO = b"accord/prf/2"
+_HELLO = b"accord/prf/3"
 _CHUNK = 1 << 14
 """Points that are hashed at once, within the cache."""
 

@@ -13,8 +13,10 @@ cut into n blocks of 128 bits, elements of GF(2¹²⁸), and
 R is linear, and maps a column that is not zero to zero with probability n/2¹²⁸. Where the choices of a tree
 are off by e, the receiver must have put R(e) times the right k bits of Δ into what it sends: a guess, which
 is right with probability 2⁻ᵏ and otherwise ends the session, and Δ with it. So it may learn some pieces, each
-at this risk, and no more. The last block are 128 OTs with random choices that serve nothing else: they mask
-all hashes.
+at this risk; or single bits, each at a risk of a half, by a tree's sum or a base OT's ciphertext wrong
+for one of two choices. What it knows in the end it has guessed. ρ is not drawn by the sender, so a receiver
+may try corrections until R(e) is zero: 2¹²⁸/n hashes. The last block are 128 OTs with random choices that
+serve nothing else: they mask all hashes.
 
 Learns: both, nothing. The sender sends nothing.
 """
@@ -46,7 +48,9 @@ def checked_bytes(count: int, rate: int) -> int:
     return 8 * (correction_words(padded_count(count) + BITS, rate) + _HASHES)
 
 
-def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words) -> Party[Words]:
+def choose(
+    end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words, signed: bool = False
+) -> Party[Words]:
     """Rows t (count, 2) for these choices, one bit an OT; `head` are words that are sent with them.
 
     Requires: `choices` has `padded_count(count)` bits.
@@ -61,14 +65,15 @@ def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Wo
     rho = _challenge(sent)
     _hash_blocks(chosen.reshape(-1, 2), rho, hashes[:1])
     _hash_columns(rows, rho, hashes[1:])
-    yield from send(message)
+    yield from send(message, signed)
     return rows[:count]
 
 
-def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
+def offer(end: Sender, count: int, head: int, signed: bool = False) -> Party[tuple[Words, Words]]:
     """Rows q (count, 2), and the words that came with them. Raises if the choices are not one's alone."""
     size = padded_count(count) + BITS
-    message = (yield from receive(8 * head + checked_bytes(count, end.rate))).view("<u8")
+    due = 8 * head + checked_bytes(count, end.rate)
+    message = (yield from receive(due, signed=signed)).view("<u8")
     sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
     (rows,) = collect(end.extend(sent, size, both=False), 1)
     found = np.zeros((BITS, 2), np.uint64)

@@ -18,7 +18,8 @@ Rows of double OTs (`extension.py`) differ by y·Δ with y in F4, so σ must do 
 it for Δ: σ(y·x) ⊕ b·x must be invertible for every y ≠ 0 and every b of F4. Otherwise H(x ⊕ y·Δ) ⊕ b·Δ could
 be π(u) ⊕ σ(x) with u = σ(x ⊕ y·Δ), and π, which is public and can be inverted, would show Δ to whoever comes
 to see that. So the usual σ(l, r) = (l ⊕ r, l) will not do: it is the multiplication by 1 + ω. Doubling in
-GF(2⁶⁴) does: with ζ for ω in that field, 2·ζⁱ = ζʲ would put 2 into F4.
+GF(2⁶⁴) does: with ζ for ω in that field, 2·ζⁱ = ζʲ would put 2 into F4. What then holds for all uses of
+one π, and which published theorem it extends, is in `docs/maths.md`, §11.5.
 
 One key schedule serves a whole session and one library call serves a whole tile, which is where the speed
 comes from. A block is two little-endian 64-bit words. The invariant on which all rest: π never sees an input
@@ -41,9 +42,9 @@ KEY = b"accord/ot/1 perm"
 _ONE, _TOP, _POLYNOMIAL = np.uint64(1), np.uint64(63), np.uint64(0x1B)
 """x⁶⁴ + x⁴ + x³ + x + 1, which no polynomial divides."""
 
-LEAF, GATE, CODE, PUBLIC, VALUE = 1 << 56, 3 << 56, 6 << 56, 7 << 56, 8 << 56
+LEAF, GATE, CODE, PUBLIC, VALUE, NODE = 1 << 56, 3 << 56, 6 << 56, 7 << 56, 8 << 56, 9 << 56
 """Domains of tweaks: expansion of leaves, hash of a garbled circuit's labels, public code of silent OTs,
-other public numbers of a session, expansion of an oblivious function's values."""
+other public numbers of a session, expansion of an oblivious function's values, nodes of a set-up's trees."""
 
 
 class Permutation:

@@ -4,12 +4,12 @@ A receives in distances and B in lookups, which balances the work; so each side 
 and the receiver of the other. The set-up is a value of its own: it is made once and serves any number of
 evaluations, and it counts what was used of it.
 
-Only the first extension, in which A receives, has base OTs from the group. In the second A is to choose among
+Only the first extension, in which A receives, has base OTs (`base.py`). In the second A is to choose among
 B's keys, which is just what the first one is for: so its first 128 OTs are the second one's base, by their
-hashes (`permutation.py`). That spares each side half of the group's arithmetic, and with it half of the time.
+hashes (`permutation.py`). That spares each side half of the base OTs, and with it half of the time.
 
 The first message of each side says version and settings, so that two different programs part at once, and has
-half of what the session's permutation is keyed with.
+half of what the session's permutation is keyed with, and its base OTs are bound to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.transfer.base import COUNT, KEY, POINT, receive_base, send_base
+from accord.secure.transfer.base import BASE, COUNT, KEY, receive_base, send_base
 from accord.secure.transfer.checked import checked_bytes, choose, offer
 from accord.secure.transfer.extension import Receiver, Sender
 from accord.secure.transfer.permutation import Permutation, hash_blocks
@@ -33,6 +33,7 @@ from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
 
 _TAG = b"accord/ot/permutation/1"
+_SESSION = b"accord/ot/session/1"
 HALF = 32
 """Bytes that each side gives to the key of the permutation."""
 
@@ -68,8 +69,7 @@ class Session:
 
 def set_up_bytes(hello: int, k: int) -> int:
     """Bytes of a set-up in both directions, with a greeting of so many: mostly base OTs and their trees."""
-    one = POINT + COUNT * POINT + checked_bytes(COUNT, COUNT // k)
-    return 2 * (hello + HALF + COUNT * 2 * SEED) + one
+    return 2 * (hello + HALF + COUNT * 2 * SEED) + BASE + checked_bytes(COUNT, COUNT // k)
 
 
 def set_up(
@@ -95,14 +95,15 @@ def set_up(
         raise PeerError(problem="another version or other settings of the engine")
     halves = half + said[len(hello) :] if side is Side.A else said[len(hello) :] + half
     pi.take_key(hashlib.sha256(_TAG + halves).digest()[:KEY])
+    session = hashlib.sha256(_SESSION + halves + hello).digest()
     delta = _draw_delta(entropy, doubles)
     # Of each pair the key that leads away from the path is learnt.
     choices = ~_path(delta, k)
     if side is Side.A:
-        receiver = yield from _receiver(k, entropy, pi, (yield from send_base(entropy)))
+        receiver = yield from _receiver(k, entropy, pi, (yield from send_base(session, entropy)))
         sender = yield from _sender(k, delta, pi, (yield from _choose(receiver, choices, entropy)))
     else:
-        sender = yield from _sender(k, delta, pi, (yield from receive_base(choices, entropy)))
+        sender = yield from _sender(k, delta, pi, (yield from receive_base(session, choices, entropy)))
         receiver = yield from _receiver(k, entropy, pi, (yield from _offer(sender)))
     return Session(side, sender, receiver, entropy)
 
@@ -127,17 +128,17 @@ def _hashed(pi: Permutation, rows: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 def _receiver(k: int, entropy: Entropy, pi: Permutation, keys: NDArray[np.uint8]) -> Party[Receiver]:
     """The receiver of an extension is the sender of its base OTs."""
-    roots = np.frombuffer(entropy.bytes(COUNT // k * SEED), dtype=np.uint8).reshape(-1, SEED)
-    leaves, sums = grow_trees(roots, keys, k)
+    roots = np.frombuffer(bytearray(entropy.bytes(COUNT // k * SEED)), "<u8").reshape(-1, 2)
+    leaves, sums = grow_trees(pi, roots, keys.view("<u8"), k)
     yield from send(sums)
-    return Receiver(leaves.view("<u8"), k, pi)
+    return Receiver(leaves, k, pi)
 
 
 def _sender(k: int, delta: NDArray[np.uint8], pi: Permutation, keys: NDArray[np.uint8]) -> Party[Sender]:
-    sums = (yield from receive(2 * SEED * COUNT)).reshape(COUNT, 2, SEED)
-    leaves = rebuild_trees(_path(delta, k), keys, sums, k)
+    sums = (yield from receive(2 * SEED * COUNT)).view("<u8").reshape(COUNT, 2, 2)
+    leaves = rebuild_trees(pi, _path(delta, k), keys.view("<u8"), sums, k)
     pieces = _bits(delta).reshape(-1, k) @ (1 << np.arange(k))
-    return Sender(_order_leaves(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
+    return Sender(_order_leaves(leaves, pieces), delta.view("<u8"), k, pi)
 
 
 def _draw_delta(entropy: Entropy, doubles: bool) -> NDArray[np.uint8]:
@@ -157,7 +158,7 @@ def _path(delta: NDArray[np.uint8], k: int) -> NDArray[np.bool_]:
     return _bits(delta).reshape(-1, k)[:, ::-1].reshape(-1)
 
 
-def _order_leaves(leaves: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
+def _order_leaves(leaves: NDArray[np.uint64], pieces: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Leaf x of each tree at place x ⊕ Δᵢ."""
     places = np.arange(leaves.shape[1])[None, :] ^ pieces[:, None]
     return np.ascontiguousarray(leaves[np.arange(len(leaves))[:, None], places])

@@ -1,0 +1,431 @@
+"""The layer inside TLS: keys that only the two cards' owners have, and packets that open once, in order."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.errors import ConnectionLostError, PeerError, RefusedError
+from accord.peer import connect as connecting
+from accord.peer import encryption as module
+from accord.peer.channel import Patience
+from accord.peer.connect import exchange_keys
+from accord.peer.encryption import ADDED, PACKET, Decrypter, Encrypter, Ends, Keys, agree_on_keys
+from accord.peer.frames import HEADER, Kind, decode_header, encode_header
+from accord.peer.handshake import HELLO, MAGIC, WIRE
+from accord.peer.identity import Card, draw_identity
+from accord.secure.party import Party, Receive, Send, Wire, run_pair
+from accord.side import Side
+from tests.peer.inside import meet, meet_inside
+from tests.protocols.worlds import agreement
+from tests.run import worlds
+
+KEY = bytes(range(32))
+VERSION = WIRE.to_bytes(2, "little")
+
+
+def identity(name: str) -> tuple[bytes, Card]:
+    return draw_identity(name, worlds.NOW)
+
+
+ALICE, BOB, EVE = identity("alice"), identity("bob"), identity("eve")
+AT_ALICE = Ends(ALICE[0], BOB[1], "bob", listens=True)
+AT_BOB = Ends(BOB[0], ALICE[1], "alice", listens=False)
+
+# -- the exchange ------------------------------------------------------------------------------------------
+
+
+def test_both_have_the_same_keys_and_no_other_connection_has() -> None:
+    seen: list[bytes] = []
+    for _ in range(3):
+        left, right = run_pair(agree_on_keys(AT_ALICE), agree_on_keys(AT_BOB))
+        assert (left.sent, left.received) == (right.received, right.sent)
+        seen += [left.sent, left.received]
+    assert len(set(seen)) == 6
+    assert {len(key) for key in seen} == {32}
+
+
+def test_the_exchange_has_the_same_sizes_whoever_it_is() -> None:
+    """And the sizes that the module says."""
+    wires = []
+    for ends in ((AT_ALICE, AT_BOB), (replace(AT_ALICE, card=EVE[1]), replace(AT_BOB, identity=EVE[0]))):
+        wires.append(Wire())
+        run_pair(agree_on_keys(ends[0]), agree_on_keys(ends[1]), wires[-1])
+    assert wires[0].sizes == wires[1].sizes == {Side.A: [8, 2, 1152], Side.B: [8, 2, 1184, 64]}
+
+
+def test_no_secret_is_shown() -> None:
+    left, _ = run_pair(agree_on_keys(AT_ALICE), agree_on_keys(AT_BOB))
+    for shown in (repr(left), repr(AT_ALICE)):
+        assert "b'" not in shown
+        assert "PRIVATE" not in shown
+
+
+def test_the_keys_are_those_of_the_page() -> None:
+    """By hand: HKDF of the secret, with the hash of the exchange as its salt."""
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    key = MLKEM768PrivateKey.generate()
+    public = key.public_key().public_bytes_raw()
+    party = agree_on_keys(AT_ALICE)
+    assert [next(party), next(party)] == [Send(MAGIC), Send(VERSION)]
+    assert next(party) == Receive(8)
+    assert party.send(MAGIC) == Receive(2)
+    assert party.send(VERSION) == Receive(1184)
+    answer = party.send(public)
+    assert isinstance(answer, Send)
+    secret = key.decapsulate(answer.buffer[:1088])
+    cards = hashlib.sha256(BOB[1].der).digest() + hashlib.sha256(ALICE[1].der).digest()
+    said = b"accord exchange 1\n" + MAGIC + VERSION + cards + public + answer.buffer[:1088]
+    digest = hashlib.sha256(said).digest()
+    AT_BOB.verify(bytes(answer.buffer[1088:]), digest)
+    assert next(party) == Receive(64)
+    with pytest.raises(StopIteration) as end:
+        party.send(AT_BOB.sign(digest))
+    made = HKDF(SHA256(), 64, digest, b"accord packets 1\n").derive(secret)
+    assert (end.value.value.received, end.value.value.sent) == (made[:32], made[32:])
+
+
+Change = Callable[[int, bytes], bytes]
+
+
+def changed(party: Party[Keys], change: Change) -> Party[Keys]:
+    """A party whose messages are changed on their way: by their number, and as they are."""
+    number, effect = 0, next(party)
+    while True:
+        try:
+            if isinstance(effect, Send):
+                effect = Send(change(number, bytes(effect.buffer)))
+                number += 1
+                yield effect
+                effect = next(party)
+            else:
+                effect = party.send((yield effect))
+        except StopIteration as end:
+            return end.value
+
+
+def flipped(message: int, place: int) -> Change:
+    """One bit of one message."""
+
+    def change(number: int, content: bytes) -> bytes:
+        if number != message:
+            return content
+        return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+    return change
+
+
+@pytest.mark.parametrize(("message", "place"), [(2, 0), (2, 1100), (2, 1183), (3, 0), (3, 63)])
+def test_what_the_caller_says_cannot_be_changed(message: int, place: int) -> None:
+    with pytest.raises(PeerError, match=r"did not sign|none of ML-KEM"):
+        run_pair(agree_on_keys(AT_ALICE), changed(agree_on_keys(AT_BOB), flipped(message, place)))
+
+
+@pytest.mark.parametrize("place", [0, 500, 1087, 1088, 1151])
+def test_what_the_listener_says_cannot_be_changed(place: int) -> None:
+    with pytest.raises(PeerError, match=r"alice sent something.*did not sign with the key of its card"):
+        run_pair(changed(agree_on_keys(AT_ALICE), flipped(2, place)), agree_on_keys(AT_BOB))
+
+
+@pytest.mark.parametrize(
+    ("listener", "caller"),
+    [
+        (replace(AT_ALICE, identity=EVE[0]), AT_BOB),
+        (AT_ALICE, replace(AT_BOB, identity=EVE[0])),
+        (replace(AT_ALICE, card=EVE[1]), AT_BOB),
+        (AT_ALICE, replace(AT_BOB, card=EVE[1])),
+    ],
+)
+def test_another_card_is_refused(listener: Ends, caller: Ends) -> None:
+    with pytest.raises(PeerError, match="did not sign"):
+        run_pair(agree_on_keys(listener), agree_on_keys(caller))
+
+
+def test_a_key_that_is_none_is_refused() -> None:
+    """All its coefficients are above the modulus."""
+    with pytest.raises(PeerError, match="none of ML-KEM"):
+        run_pair(
+            agree_on_keys(AT_ALICE),
+            changed(agree_on_keys(AT_BOB), lambda n, content: b"\xff" * 1184 if n == 2 else content),
+        )
+
+
+def test_neither_a_reflected_nor_a_replayed_signature_is_accepted() -> None:
+    said: dict[int, bytes] = {}
+
+    def note(number: int, content: bytes) -> bytes:
+        said[number] = content
+        return content
+
+    run_pair(changed(agree_on_keys(AT_ALICE), note), agree_on_keys(AT_BOB))
+    with pytest.raises(PeerError, match="did not sign"):
+        run_pair(changed(agree_on_keys(AT_ALICE), lambda n, _: said[n]), agree_on_keys(AT_BOB))
+    digest = AT_ALICE.digest(bytes(1184), bytes(1088))
+    with pytest.raises(PeerError, match="did not sign"):
+        AT_ALICE.verify(AT_ALICE.sign(digest), digest)
+    both = Ends(ALICE[0], ALICE[1], "alice", listens=True)
+    with pytest.raises(PeerError, match="did not sign"):
+        both.verify(both.sign(digest), digest)
+
+
+def greeted(party: Party[Keys], first: bytes = MAGIC, version: bytes = VERSION) -> list[Any]:
+    """What a party says before it was answered; then it hears this."""
+    said: list[Any] = []
+    while isinstance(effect := next(party), Send):
+        said.append(effect.buffer)
+    party.send(first)
+    party.send(version)
+    return said
+
+
+def in_between(caller: Party[Keys], listener: Party[Keys]) -> None:
+    """Eve has broken TLS, and gives each side a key of her own, with the signatures of the other."""
+    hers = MLKEM768PrivateKey.generate()
+    public = greeted(caller)[2]
+    greeted(listener)
+    answer = listener.send(hers.public_key().public_bytes_raw())
+    assert isinstance(answer, Send)
+    hers.decapsulate(answer.buffer[:1088])
+    _, ciphertext = MLKEM768PublicKey.from_public_bytes(public).encapsulate()
+    caller.send(ciphertext + bytes(answer.buffer[1088:]))
+
+
+def test_who_has_broken_tls_alone_is_refused() -> None:
+    with pytest.raises(PeerError, match="did not sign"):
+        in_between(agree_on_keys(AT_BOB), agree_on_keys(AT_ALICE))
+
+
+# -- versions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "word"), [(1, "an older"), (WIRE + 1, "a newer")])
+@pytest.mark.parametrize("ends", [AT_ALICE, AT_BOB])
+def test_versions_part_at_the_first_bytes(ends: Ends, version: int, word: str) -> None:
+    with pytest.raises(RefusedError, match=f"{ends.partner} runs {word} version of Accord"):
+        greeted(agree_on_keys(ends), version=version.to_bytes(2, "little"))
+
+
+@pytest.mark.parametrize(
+    "frame", [encode_header(Kind.MESSAGE, HELLO), encode_header(Kind.STOP, 1), encode_header(Kind.PING, 0)]
+)
+@pytest.mark.parametrize("ends", [AT_ALICE, AT_BOB])
+def test_the_first_version_had_no_such_exchange_and_both_say_so(ends: Ends, frame: bytes) -> None:
+    """It takes what is said here for a frame that it does not know."""
+    with pytest.raises(RefusedError, match="an older version of Accord: it speaks version 1"):
+        greeted(agree_on_keys(ends), frame)
+    with pytest.raises(PeerError, match=r"unknown kind.*same version of Accord"):
+        decode_header(MAGIC)
+
+
+# -- packets -----------------------------------------------------------------------------------------------
+
+
+def opened(decrypter: Decrypter, stream: bytes, cuts: list[int]) -> bytes:
+    """What a stream holds that comes in pieces of these sizes, again and again."""
+    found, at, number = b"", 0, 0
+    while at < len(stream):
+        size = min(cuts[number % len(cuts)], len(decrypter.room), len(stream) - at)
+        decrypter.room[:size] = stream[at : at + size]
+        found += b"".join(decrypter.decrypt(size))
+        at, number = at + size, number + 1
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([1, 2, 8, 300, 16_384, PACKET - 1, PACKET]), min_size=1, max_size=6),
+    st.lists(st.sampled_from([1 << 20, 100_003, 16_384, 7_001]), min_size=1, max_size=3),
+    st.sampled_from([1, 2, 1 << 14]),
+)
+def test_packets_come_back_however_they_are_cut(sizes: list[int], cuts: list[int], packets: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_PACKETS_A_KEY", packets)
+        encrypter, decrypter = Encrypter(KEY), Decrypter(KEY)
+        bodies = [np.random.default_rng(n).bytes(size) for n, size in enumerate(sizes)]
+        stream = b"".join(bytes(encrypter.encrypt(body)) for body in bodies)
+        assert len(stream) == sum(sizes) + ADDED * len(sizes)
+        assert opened(decrypter, stream, cuts) == b"".join(bodies)
+
+
+def test_packets_come_back_byte_by_byte() -> None:
+    encrypter = Encrypter(KEY)
+    stream = b"".join(bytes(encrypter.encrypt(body)) for body in (b"a", b"bc", b"def"))
+    assert opened(Decrypter(KEY), stream, [1]) == b"abcdef"
+
+
+def three() -> list[bytes]:
+    encrypter = Encrypter(KEY)
+    return [bytes(encrypter.encrypt(body)) for body in (b"first", b"second", b"third")]
+
+
+@pytest.mark.parametrize("key", [KEY, bytes(32)])
+def test_every_flipped_bit_is_refused(key: bytes) -> None:
+    packet = three()[0]
+    if key != KEY:
+        with pytest.raises(PeerError, match="does not open"):
+            opened(Decrypter(key), packet, [100])
+        return
+    for bit in range(8 * len(packet)):
+        wrong = bytearray(packet)
+        wrong[bit // 8] ^= 1 << bit % 8
+        decrypter = Decrypter(key)
+        try:
+            # A longer one is not whole yet.
+            assert opened(decrypter, bytes(wrong), [100]) == b""
+            assert int.from_bytes(wrong[:4], "little") > 5
+            opened(decrypter, bytes(PACKET), [100_000])
+        except PeerError:
+            continue
+        pytest.fail(f"bit {bit} may be flipped")
+
+
+@pytest.mark.parametrize("order", [(1,), (0, 2), (0, 0), (1, 0), (0, 1, 1), (0, 2, 1), (0, 1, 2, 0)])
+def test_packets_left_out_repeated_or_in_another_order_are_refused(order: tuple[int, ...]) -> None:
+    packets = three()
+    with pytest.raises(PeerError, match="does not open"):
+        opened(Decrypter(KEY), b"".join(packets[n] for n in order), [1000])
+
+
+def test_of_a_packet_that_is_cut_off_nothing_is_given() -> None:
+    packets = three()
+    for end in range(len(packets[0]), len(packets[0]) + len(packets[1])):
+        assert opened(Decrypter(KEY), b"".join(packets)[:end], [1000]) == b"first"
+
+
+@pytest.mark.parametrize("size", [0, PACKET + 1, (1 << 32) - 1])
+def test_a_wrong_length_is_refused_before_more_comes(size: int) -> None:
+    with pytest.raises(PeerError, match="a packet of a wrong length"):
+        opened(Decrypter(KEY), size.to_bytes(4, "little"), [4])
+    for body in (b"", bytes(PACKET + 1)):
+        with pytest.raises(ValueError, match="a packet holds"):
+            Encrypter(KEY).encrypt(body)
+
+
+def test_a_key_is_replaced_after_so_many_packets_and_no_nonce_comes_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_PACKETS_A_KEY", 3)
+    ciphers = module._Ciphers(KEY)
+    used = [(ciphers.next()[1], ciphers._key) for _ in range(10)]
+    assert len({nonce for nonce, _ in used}) == 10
+    assert [used.count((nonce, key)) for nonce, key in used] == [1] * 10
+    keys = [key for _, key in used]
+    assert [keys.index(key) // 3 for key in keys] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_a_key_serves_the_bytes_that_the_bound_is_for() -> None:
+    assert module._PACKETS_A_KEY * (PACKET + ADDED) == 1 << 32
+
+
+# -- over a connection -------------------------------------------------------------------------------------
+
+QUICK = Patience(silence=60.0, message=60.0)
+
+
+def carried(folder: Path, content: list[bytes]) -> bytes:
+    """What TLS is given to carry where one side sends this."""
+    a, b = meet_inside(*worlds.introduce(folder, agreement()))
+    true, seen = ssl.SSLSocket.send, bytearray()
+
+    def send(self: ssl.SSLSocket, data: Any, flags: int = 0) -> int:
+        count = true(self, data, flags)
+        if self is a.connection:
+            seen.extend(data[:count])
+        return count
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLSocket, "send", send)
+        one, other = a.channel("bob", QUICK), b.channel("alice", QUICK)
+        for body in content:
+            one.send(body)
+            assert bytes(other.receive(len(body))) == body
+        worlds.in_threads(one.close, other.close)
+    return bytes(seen)
+
+
+def test_tls_carries_nothing_in_the_clear_and_the_same_sizes_for_other_contents(tmp_path: Path) -> None:
+    sizes = [16, 5, 20_000, 3 * PACKET]
+    contents = [[letter * size for size in sizes] for letter in (b"x", b"y")]
+    ciphered = [carried(tmp_path / str(n), content) for n, content in enumerate(contents)]
+    assert all(letter * 5 not in stream for letter, stream in zip((b"x", b"y"), ciphered, strict=True))
+    assert encode_header(Kind.MESSAGE, 16) not in ciphered[0]
+    # Small messages with their header in one packet; long ones after it, in as few as hold them.
+    packets = [HEADER + 16, HEADER + 5, HEADER, 20_000, HEADER, PACKET, PACKET, PACKET]
+    # A ping in between, on a machine that is busy, is a packet of eight.
+    found = [[size for size in lengths(stream) if size != HEADER] for stream in ciphered]
+    assert found == [[size for size in packets if size != HEADER]] * 2
+    assert ciphered[0][4:60] != ciphered[1][4:60]
+
+
+def lengths(stream: bytes) -> list[int]:
+    found, at = [], 0
+    while at < len(stream):
+        found.append(int.from_bytes(stream[at : at + 4], "little"))
+        at += found[-1] + ADDED
+    return found
+
+
+def test_a_packet_that_does_not_open_is_the_partners_fault_and_ends_the_connection(tmp_path: Path) -> None:
+    a, b = meet_inside(*worlds.introduce(tmp_path, agreement()))
+    channel = b.channel("alice", QUICK)
+    a.sendall(encode_header(Kind.MESSAGE, 5) + b"whole")
+    a.connection.sendall((5).to_bytes(4, "little") + bytes(21))
+    assert bytes(channel.receive(5)) == b"whole"
+    for _ in range(2):
+        with pytest.raises(PeerError, match="a packet that does not open"):
+            channel.receive(5)
+    with pytest.raises(PeerError, match="a packet that does not open"):
+        channel.attend()
+    a.close()
+    channel.close()
+
+
+def ends_of(own: worlds.Organisation, other: worlds.Organisation, listens: bool) -> Ends:
+    return Ends(own.state.identity.read_bytes(), other.card, agreement().party(other.side), listens)
+
+
+@pytest.mark.parametrize("says", [b"", MAGIC, MAGIC + b"\2\0" + bytes(500)])
+def test_a_partner_that_says_no_more_is_given_up(
+    says: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "_HANDSHAKE_SECONDS", 0.5)
+    a, b = worlds.introduce(tmp_path, agreement())
+    first, second = meet(a, b)
+    second.settimeout(worlds.PATIENCE)
+    second.sendall(says)
+    before = threading.active_count()
+    with pytest.raises(ConnectionLostError, match="was cut before it was secured"):
+        exchange_keys(first, ends_of(a, b, listens=True))
+    assert threading.active_count() <= before
+    assert first.fileno() == -1
+    second.close()
+
+
+def test_versions_that_differ_are_told_apart_by_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a real connection: whoever refuses first lets the other read why."""
+    a, b = worlds.introduce(tmp_path, agreement())
+    first, second = meet(a, b)
+
+    def newer() -> bytes:
+        second.settimeout(worlds.PATIENCE)
+        second.sendall(MAGIC + b"\x09\0" + bytes(5000))
+        return b"".join(iter(lambda: second.recv(4096), b""))
+
+    refused, heard = worlds.in_threads(lambda: exchange_keys(first, ends_of(a, b, listens=True)), newer)
+    assert isinstance(refused, RefusedError)
+    assert "bob runs a newer version of Accord" in str(refused)
+    assert heard == MAGIC + WIRE.to_bytes(2, "little")
+    second.close()
