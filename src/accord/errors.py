@@ -237,9 +237,9 @@ class ClosedByChanceError(ClosedError):
 
 
 class ClosedUnequalError(ClosedError):
-    """The run {run} is closed: the two sides did not compute the same, and every attempt would give one that
-    cheats another bit of the other's records. Find out why before both run `accord link` again;
-    `accord forget {run}` removes this one."""
+    """The run {run} is closed: the two sides did not compute the same, or one of them ended when it alone may
+    have had the answers. Every attempt would give one that cheats another bit of the other's records. Find
+    out why before both run `accord link` again; `accord forget {run}` removes this one."""
 
     exit_code = 18
 

@@ -150,7 +150,7 @@ def _state(run: StoredRun) -> str:
     words = {
         "most_matches": "ended by most_matches",
         "no_table": "closed: no table held its values",
-        "unequal": "closed: the two sides did not compute the same",
+        "unequal": "closed: the two sides did not compute the same, or one broke off",
     }
     state = words.get(known.state, known.state)
     state += "" if run.charged else ", not charged yet"

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import MASKS, words
+from accord.entropy import KEY, MASKS, Derived, words
 from accord.protocols.parts.comparers import Comparer
 from accord.protocols.parts.lanes import EveryPair, Lane
 from accord.protocols.parts.outcome import Digest, Outcome
@@ -44,19 +44,21 @@ class EveryPairAnswer(AnswerPasses):
         return Placing(rows, nothing.astype(np.uint64), nothing, 0)
 
     def compare(self, lane: Lane, comparer: Comparer) -> Party[tuple[Ints, Ints]]:
-        drawn = self.own.entropy.stream(f"{MASKS} rows left out")
+        drawn = Derived(self.own.entropy.stream(f"{MASKS} rows left out").bytes(KEY))
         size, lists = len(self.own.records), lane.entries[Side.A]
+        payloads = np.zeros((1, self.circuit.words), np.uint64)
+        if not self.asks and size:
+            payloads, _ = self.payload()
 
         def bins(part: slice) -> tuple[Ints, Words]:
-            """A's rows of one row of B after the other."""
+            """A's rows of one row of B after the other. One that was left out takes as long as any: all have
+            random words, and of some row, any, its payload."""
             pair = np.arange(part.start, part.stop)
             row = pair // lists if self.asks else pair % lists
-            held = np.zeros((len(pair), self.circuit.words), np.uint64)
-            if not self.asks and size:
-                held[:] = self.payload()[0][np.minimum(row, size - 1)]
-            gone = row >= size
-            held[gone] = words(drawn, held[gone].size).reshape(-1, self.circuit.words)
-            return np.where(gone, -1, row), held
+            random = words(drawn, len(pair) * self.circuit.words).reshape(len(pair), -1)
+            gone, some = row >= size, (random[:, 0] % np.uint64(len(payloads))).astype(np.int64)
+            held = payloads[some if len(payloads) == 1 else np.where(gone, some, row)]
+            return np.where(gone, -1, row), np.where(gone[:, None], random, held)
 
         return np.zeros(0, np.int64), (yield from self.engine_says(lane, comparer, bins))
 

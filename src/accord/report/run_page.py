@@ -55,7 +55,7 @@ def _what_happened(run: Remembered) -> Section:
         "closed": "closed, after wrong answers of the partner",
         "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
         "no_table": "closed: by chance, no table held the values of a side",
-        "unequal": "closed: the two sides did not compute the same",
+        "unequal": "closed: the two sides did not compute the same, or one broke off",
         "waits": "not done",
     }
     again = f"; `accord resume {run.name}` continues it" if run.ended == "waits" else ""

@@ -157,7 +157,7 @@ def no_receipt(ended: Ended) -> str:
         "closed": "It has no receipt: it was closed before its end.",
         "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
         "no_table": "It has no receipt: it was closed, since by chance no table held the values of a side.",
-        "unequal": "It has no receipt: it was closed, since the two sides did not compute the same.",
+        "unequal": "It has no receipt: the two sides did not compute the same, or one broke off.",
     }[ended]
 
 
