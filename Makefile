@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 KEEPING := PYTHONDONTWRITEBYTECODE=
 PYTEST := $(KEEPING) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test whole check lint slow bench quality reproduce docs pictures clean
+.PHONY: install demo test whole check lint slow bench quality reproduce docs pictures release lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,8 +66,9 @@ bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in o
 quality: $(VENV)/.runtime .venv-peers/.done  ## precision, recall and F1 beside peers, in evaluation/results
 	$(BIN)/python -m reproduction quality
 
-reproduce: $(VENV)/.figures  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
-	$(BIN)/python -m reproduction all $(QUICK)
+SEED ?= 0
+reproduce: $(VENV)/.figures  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one, SEED=1 for another
+	$(BIN)/python -m reproduction all $(QUICK) --seed $(SEED)
 
 docs: $(VENV)/.dev  ## the documentation as a site: build/docs/index.html; a warning is an error
 	$(BIN)/python -m handbook build build/docs
@@ -75,5 +76,21 @@ docs: $(VENV)/.dev  ## the documentation as a site: build/docs/index.html; a war
 pictures: $(VENV)/.dev  ## every drawing of README and docs, from text; the demo's screen from a run
 	$(BIN)/python -m handbook pictures
 
+release: $(VENV)/.dev  ## sdist, wheel, bill of materials and checksums of the last commit, in dist/
+	rm -rf dist
+	$(BIN)/python -m release build dist
+
+# With the oldest Python and the lowest versions of all that Accord needs; tests of extras find these at their newest,
+# and what needs a browser, a cluster or the site is left to `make test`. Lines of help break elsewhere with an older
+# typer.
+lowest: $(VENV)/.dev  ## the fast tests with the lowest versions that pyproject.toml allows
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	$(BIN)/python -m release lowest > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+	    -c .venv-lowest/constraints.txt -r release/lowest-tests.txt -e .
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -k 'not tidy' \
+	    --ignore tests/docs --ignore tests/reproduction
+
 clean:
-	rm -rf $(VENV) .venv-peers
+	rm -rf $(VENV) .venv-peers .venv-lowest

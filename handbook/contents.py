@@ -20,9 +20,16 @@ class Chapter:
 
 CHAPTERS = (
     Chapter("Start", ("install", "quickstart", "tutorial", "own-table", "notebooks")),
-    Chapter("Choose", ("choosing", "planning", "rules", "blocking", "fields", "learning", "quality")),
-    Chapter("Be sure", ("security", "privacy", "threat-model", "audit", "replay", "maths")),
-    Chapter("Run", ("data", "databases", "again", "series", "resume", "state", "scale", "cluster")),
+    Chapter(
+        "Choose", ("choosing", "planning", "rules", "blocking", "fields", "learning", "quality", "compare")
+    ),
+    Chapter(
+        "Be sure",
+        ("security", "privacy", "threat-model", "compliance", "audit", "replay", "maths", "privacy-library"),
+    ),
+    Chapter(
+        "Run", ("data", "databases", "again", "series", "resume", "state", "scale", "cluster", "operate")
+    ),
     Chapter("How it works", ("protocols/index", "engines", "wire", "evaluation", "reproduction")),
     Chapter(
         "Look up",
@@ -45,12 +52,15 @@ TITLES = {
     "fields": "Fields",
     "learning": "Learning weights",
     "quality": "Quality next to other tools",
+    "compare": "Which tool to take",
     "security": "Who learns what",
     "privacy": "Privacy: what is protected",
+    "privacy-library": "A library for one's own proofs",
     "threat-model": "The threat model",
     "databases": "Databases",
     "scale": "Scale: more cores",
     "cluster": "Scale: a Ray cluster",
+    "operate": "In an organisation",
     "engines": "Engines",
     "wire": "The wire",
     "evaluation": "The evaluation",

@@ -1,9 +1,10 @@
-"""All drawings of the documentation, from text in the repository; the demo's screen from a real run.
+"""All drawings of the documentation, from what is in the repository; the demo's screen from a real run.
 
 docs/diagrams/*.txt      →  *.svg beside them
 docs/pictures/demo.txt   →  demo.svg; the text is what `accord demo` showed on a terminal
 docs/results/size.csv    →  docs/pictures/cost.svg
 docs/results/routed.csv, routed-plan.csv  →  docs/pictures/routed.svg
+the graphs of `accord.privacy`  →  docs/pictures/neighbours.svg
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from handbook.cost import draw_cost, draw_growth
 from handbook.idea import draw_idea
+from handbook.neighbours import draw_neighbours
 from handbook.screen import draw_screen, record_demo
 from handbook.sequence import draw, parse
 
@@ -38,4 +40,5 @@ def drawings(docs: Path) -> dict[Path, str]:
         docs / "pictures" / "demo.svg": draw_screen((docs / "pictures" / "demo.txt").read_text()),
         docs / "pictures" / "cost.svg": draw_cost((results / "size.csv").read_text()),
         docs / "pictures" / "routed.svg": draw_growth(runs, plans),
+        docs / "pictures" / "neighbours.svg": draw_neighbours(),
     }

@@ -7,7 +7,8 @@ asked for goes to stdout, the rest to stderr. It ends with
     2    it was called wrongly: an unknown name or option, a folder that is not there, a report of no results
     4    real data, or results, cannot be read
     5    results, figures or the page cannot be written
-    11   a claim of the paper fails and nobody has explained why, or lacks its rows (`claims` and `all`)
+    11   a claim of the paper fails and nobody has explained why, needs more seeds or lacks its rows (`claims`
+         and `all`)
     130  stopped with Ctrl-C; what is finished is kept
 
 and with 1 and a traceback where the laboratory itself is at fault.
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from reproduction.sweep import Row, Watch
 
 OTHERS = {
-    "claims": "the 21 claims of the paper: held, in part, or not",
+    "claims": "the 21 claims of the paper over several seeds: held, in part, or not",
     "quality": "precision, recall and F1 beside Splink, recordlinkage and anonlink; needs .venv-peers",
     "report": "figures and evaluation.md from the results that are there",
     "all": "everything, then the report",
@@ -64,7 +65,9 @@ def reproduce(
     data: Annotated[
         Path | None, typer.Option(help="The folder of real data; default: ../shared/data, if it is there.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same results, times apart.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Same seed, same results, times apart; claims begin with it and take more.")
+    ] = 0,
 ) -> None:
     """Rebuild a part of the paper's evaluation: results as csv, figures as PNG and SVG."""
     from reproduction.lab import FULL, QUICK, Lab
@@ -103,7 +106,7 @@ def _require(name: str, data: Path | None) -> None:
 
 def _rebuild(lab: Lab, name: str, data: Path | None, out: Path) -> None:
     """Run what was asked for and is not there yet; show it, judge it or report on it."""
-    from reproduction.catalogue import EVIDENCE, EXPERIMENTS
+    from reproduction.catalogue import EXPERIMENTS
 
     if name == "report":
         _report(lab, out)
@@ -111,14 +114,17 @@ def _rebuild(lab: Lab, name: str, data: Path | None, out: Path) -> None:
     if name == "quality":
         _quality(lab, data, out)
         return
-    chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
-    rows = {each: _run(lab, each, out) for each in chosen}
-    if name == "all":
-        _report(lab, out)
-    else:
+    if name == "claims":
+        _measure_claims(lab, data, out)
+        _judge(lab, out)
+        return
+    rows = {each: _run(lab, each, out) for each in (EXPERIMENTS if name == "all" else (name,))}
+    if name != "all":
         _show(lab, name, rows, out)
-    if name in ("claims", "all"):
-        _claims(lab, rows)
+        return
+    _measure_claims(lab, data, out)
+    _report(lab, out)
+    _judge(lab, out)
 
 
 def _beside() -> Path | None:
@@ -132,7 +138,7 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
     import os
 
     from reproduction.catalogue import EXPERIMENTS
-    from reproduction.report import remember_machine
+    from reproduction.provenance import remember
     from reproduction.sweep import carry_out, unfinished
 
     chosen, results = EXPERIMENTS[name], out / "results"
@@ -142,7 +148,7 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
             return carry_out(chosen, lab, results, watch)
     finally:
         if len(unfinished(chosen, lab, results)) < due:
-            remember_machine(results, name, os.cpu_count() or 1, load)
+            remember(results, name, load)
 
 
 @contextmanager
@@ -205,15 +211,27 @@ def _quality(lab: Lab, data: Path | None, out: Path) -> None:
     typer.echo(f"Wrote {out / 'results' / 'quality.csv'}.", err=True)
 
 
-def _claims(lab: Lab, rows: dict[str, list[Row]]) -> None:
-    """Print the claims; end with an error if one fails without an explanation or finds no rows."""
-    from reproduction.claims import Evidence, judge, require_explained
-    from reproduction.claims_paper import CLAIMS
-    from reproduction.report import claims_text
+def _measure_claims(lab: Lab, data: Path | None, out: Path) -> None:
+    """Run what the claims rest on and is not there yet, for each of their seeds."""
+    import os
 
-    findings = judge(CLAIMS, Evidence(lab.size, rows))
-    typer.echo(claims_text(findings))
-    require_explained(findings)
+    from reproduction.provenance import remember
+    from reproduction.seeds import FOLDER, found, gather
+
+    results, load = out / "results", os.getloadavg()[0]
+    before = found(lab.size, lab.seed, results)
+    if gather(lab.size, data, lab.seed, results, _progress) != before:
+        remember(results, FOLDER, load)
+
+
+def _judge(lab: Lab, out: Path) -> None:
+    """Print the claims; end with an error if one fails unexplained, is open or finds no rows."""
+    from reproduction.claims import require_explained
+    from reproduction.report import claims_text, findings
+
+    judged = findings(lab, out / "results")
+    typer.echo(claims_text(judged, lab.size))
+    require_explained(judged, lab.size.is_quick)
 
 
 def main() -> None:

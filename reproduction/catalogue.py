@@ -46,8 +46,6 @@ TITLES = {
     LINK: "seconds and bytes against ε, fast and slow link",
 }
 EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in TITLES}
-EVIDENCE = ("size", "variants", "spread", "tradeoff", "mapping")
-"""What the claims rest on."""
 
 
 @dataclass(frozen=True)

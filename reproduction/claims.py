@@ -1,17 +1,30 @@
-"""The 21 claims of the paper's evaluation, each checked against what was measured [MATHS §14.4].
+"""How a claim of the paper is judged by what was measured over several seeds [MATHS §14.4].
 
-A claim is a statement of §5 with a tolerance, which the page prints; numbers in it are those that the check
-uses. A check reads the rows of the experiments and finds the claim
-*held*, *held in part* or *not held*; whatever is not held needs an explanation that fits what was measured,
-otherwise the claim fails and the command says so with its exit code. An explanation is tied to a condition:
-a number that is off in another way than the known one is not explained. A claim that lacks a row it needs is
-*not run*: no verdict rests on a part of the rows.
+A claim has *parts*. A part is a number that each seed gives, and the range in which it is due. Where the
+range comes from is one rule for all claims:
 
-The paper compares LP with greedy to all pairs without. A claim about the two is *held* only like with like,
-without greedy on both sides and with it on both; the paper's own comparison can hold it in part.
+    the paper names a number        within 10 % of it; *near* within half an order of magnitude
+    k orders of magnitude           at least 10^(k − ½); 'over' k orders, at least 10^k
+    a slope                         within 0.1
+    more, less, above, at most      that bound, and nothing around it
 
-Some claims need the paper's size or data. Another run says 'at this size' or 'on generated tables' where that
-is why, and only while its costs are what arithmetic says they must be.
+Of the seeds' numbers the mean is taken, and its 95 % interval by Student's t. A part is *held* if the whole
+interval is in its range, *near* if it is in the wider one, *missed* if all of it is outside; where the
+interval reaches across an end, the part is *open*. A claim is
+
+    held            if all parts are held
+    held in part    if some part is held or near, and some is not held
+    not held        if every part is missed
+    not decided     if open parts could make it another of these
+    not here        if the run is smaller than what the claim is about, or on tables that were made up
+    not run         if a row that it needs is not there
+
+Whatever is held in part or not at all needs an explanation, tied to a condition that is checked on the means,
+and about the very parts that are off: a number that is off in another way than the known one is not
+explained, and the claim *fails*.
+
+The paper compares LP with greedy to all pairs without. A claim about the two has parts for like with like,
+without greedy on both sides and with it on both, beside the paper's own.
 """
 
 from __future__ import annotations
@@ -20,19 +33,28 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import fmean, stdev
 
 from accord import AccordError
 from reproduction.expected import Expected, expected
 from reproduction.lab import FULL, PAPER, Size
 from reproduction.settings import DEFAULT, EPSILONS
 from reproduction.size import GREEDY
-from reproduction.sweep import MissingRow, Row, Value, number, one, only
+from reproduction.sweep import MissingRow, Row, Value, number, one
 from reproduction.variants import variant_days
-from reproduction.wording import plain
+from reproduction.wording import plain, power
+
+SURE = 0.95
+FEWEST = 3
+"""Seeds: of fewer there is no interval worth its name."""
+HALF = math.sqrt(10)
+"""Half an order of magnitude."""
+_MANY = 1e5
+"""From here on with a power of ten."""
 
 
 class ClaimError(AccordError):
-    """Claims of the paper that fail without an explanation, or lack their rows: {numbers}."""
+    """Claims of the paper that fail unexplained, are not decided, or lack their rows: {numbers}."""
 
     exit_code = 11
 
@@ -43,7 +65,127 @@ class Verdict(Enum):
     HELD = "held"
     PART = "held in part"
     NOT = "not held"
+    OPEN = "not decided"
+    BEYOND = "not here"
     NOT_RUN = "not run"
+
+
+class Outcome(Enum):
+    """How a part came out; the value is its mark on the page."""
+
+    HELD = "✓"
+    NEAR = "≈"
+    MISSED = "✗"
+    OPEN = "?"
+
+
+@dataclass(frozen=True)
+class Range:
+    """From `least` to `most`, both included."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+    def __str__(self) -> str:
+        if math.isinf(self.most):
+            return f"at least {_end(self.least)}"
+        return _end(self.most) if self.least == self.most else f"{_end(self.least)} to {_end(self.most)}"
+
+
+def _end(value: float) -> str:
+    return power(value) if value >= _MANY else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds, and how far it may be off."""
+
+    mean: float
+    off: float
+    seeds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Interval:
+        """*Requires* two values or more, or one that chance does not touch."""
+        if len(set(values)) == 1:
+            return cls(values[0], 0.0, len(values))
+        from scipy.stats import t
+
+        off = float(t.ppf((1 + SURE) / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
+        return cls(fmean(values), off, len(values))
+
+    def inside(self, due: Range) -> bool:
+        return due.least <= self.mean - self.off and self.mean + self.off <= due.most
+
+    def outside(self, due: Range) -> bool:
+        return self.mean + self.off < due.least or self.mean - self.off > due.most
+
+    def __str__(self) -> str:
+        if self.off == 0:
+            return plain(self.mean)
+        if abs(self.mean) >= _MANY:
+            return f"{power(self.mean)} ± {power(self.off)}"
+        # Two digits of what it may be off decide how many of the mean mean something.
+        digits = max(0, 1 - math.floor(math.log10(self.off)))
+        return f"{self.mean:,.{digits}f} ± {self.off:,.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A number of every seed, where it is due, and where it is at least near."""
+
+    name: str
+    due: Range
+    of: Callable[[Evidence], float]
+    near: Range | None = None
+
+    def judge(self, found: Interval) -> Outcome:
+        if found.inside(self.due):
+            return Outcome.HELD
+        if not found.outside(self.due):
+            return Outcome.OPEN
+        if self.near is None or found.outside(self.near):
+            return Outcome.MISSED
+        return Outcome.NEAR if found.inside(self.near) else Outcome.OPEN
+
+
+def as_named(name: str, paper: float, of: Callable[[Evidence], float]) -> Part:
+    """A part for which the paper names a number."""
+    return Part(name, Range(0.9 * paper, 1.1 * paper), of, Range(paper / HALF, paper * HALF))
+
+
+def orders(name: str, k: int, of: Callable[[Evidence], float], over: bool = False) -> Part:
+    """So many orders of magnitude, or more than that."""
+    return Part(name, Range(10**k if over else 10**k / HALF), of)
+
+
+Means = Mapping[str, float]
+"""The mean of each part, by its name, and of what is measured beside the parts."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper."""
+
+    number: int
+    paper: str
+    parts: tuple[Part, ...]
+    explain: Callable[[Means], str] = lambda _: ""
+    """Why it is not held, if the means are off in the way that is known; otherwise nothing."""
+    explained: tuple[str, ...] = ()
+    """The parts that the explanation is about, where it is not about all: another that is off is not
+    explained by it."""
+    beside: tuple[Part, ...] = ()
+    """What the explanation is checked by, beyond the parts."""
+    about: tuple[str, ...] = ("ab", "taxi")
+    """The sets whose size and source it is about; none where it is arithmetic."""
+    days: bool = False
+    """Whether it is about the largest number of days."""
+
+    @property
+    def due(self) -> str:
+        """Its parts with their ranges, in words."""
+        return "; ".join(f"{part.name}: {part.due}" for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -61,50 +203,8 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Range:
-    """A tolerance: from `least` to `most`, both included."""
-
-    least: float = -math.inf
-    most: float = math.inf
-
-    def __contains__(self, value: float) -> bool:
-        return self.least <= value <= self.most
-
-    def __str__(self) -> str:
-        if math.isinf(self.most):
-            return f"at least {self.least:g}"
-        return f"at most {self.most:g}" if math.isinf(self.least) else f"{self.least:g} to {self.most:g}"
-
-
-@dataclass(frozen=True)
-class Gains:
-    """How many times cheaper LP is than all pairs: like with like, and as the paper compares."""
-
-    basic: float
-    """Neither with greedy."""
-    greedy: float
-    """Both with greedy."""
-    papers: float
-    """LP with greedy, all pairs without."""
-
-    def all_in(self, due: Range) -> bool:
-        """Whether both fair comparisons are as they should be."""
-        return self.basic in due and self.greedy in due
-
-    def any_in(self, due: Range) -> bool:
-        """Whether one comparison is, the paper's among them."""
-        return any(gain in due for gain in (self.basic, self.greedy, self.papers))
-
-    def __str__(self) -> str:
-        return (
-            f"{plain(self.basic)} × basic, {plain(self.greedy)} × both with GMC ({plain(self.papers)} × if "
-            "LP alone has it)"
-        )
-
-
-@dataclass(frozen=True)
 class Evidence:
-    """The rows of the experiments that the claims rest on; what is missing raises MissingRow."""
+    """The rows of one seed; what is missing raises MissingRow."""
 
     size: Size
     rows: Mapping[str, Sequence[Row]]
@@ -113,50 +213,40 @@ class Evidence:
         """The rows of one experiment."""
         return self.rows.get(name, ())
 
-    def measured(self, data: str, days: int, epsilon: Value, method: str = "laplace", prune: int = 0) -> Row:
-        """LP with the paper's noise at some size."""
-        return one(self.of("size"), data=data, days=days, epsilon=float(epsilon), method=method, prune=prune,
-                   noise=PAPER)  # fmt: skip
+    def cost(self, data: str, days: int, epsilon: Value, variant: str = DEFAULT) -> float:
+        """Comparisons of LP with the paper's noise."""
+        if days in variant_days(self.size, data):
+            return self.variant(data, days, epsilon, variant)
+        method = {"basic": "basic", DEFAULT: "laplace"}[variant]
+        found = one(self.of("size"), data=data, days=days, epsilon=float(epsilon), method=method, prune=0,
+                    noise=PAPER)  # fmt: skip
+        return number(found, "cost")
 
-    def cost(self, data: str, days: int, epsilon: Value, method: str = "laplace") -> float:
-        return number(self.measured(data, days, epsilon, method), "cost")
+    def variant(self, data: str, days: int, epsilon: Value, variant: str, measure: str = "cost") -> float:
+        """A measure of one of the variants, with the paper's noise."""
+        found = one(self.of("variants"), data=data, days=days, epsilon=float(epsilon), variant=variant,
+                    noise=PAPER)  # fmt: skip
+        return number(found, measure)
 
     def baseline(self, data: str, days: int, method: str) -> float:
         """The cost of another approach."""
         return number(one(self.of("size"), data=data, days=days, method=method), "cost")
 
-    def gains(self, data: str, days: int, epsilon: Value) -> Gains:
-        """LP against all pairs, without greedy and with."""
-        whole, cleaned = (self.baseline(data, days, method) for method in ("all-pairs", GREEDY))
-        basic, greedy = (self.cost(data, days, epsilon, method) for method in ("basic", "laplace"))
-        return Gains(whole / basic, cleaned / greedy, whole / greedy)
+    def basic(self, data: str, days: int, epsilon: Value) -> float:
+        """How many times cheaper LP is than all pairs, neither with greedy."""
+        return self.baseline(data, days, "all-pairs") / self.cost(data, days, epsilon, "basic")
 
-    def outweighed(self, data: str, days: int, epsilon: Value, due: float) -> str:
-        """Why LP with greedy cannot be `due` times cheaper than all pairs with greedy: dummies stay.
+    def greedy(self, data: str, days: int, epsilon: Value) -> float:
+        """The same, both with greedy."""
+        return self.baseline(data, days, GREEDY) / self.cost(data, days, epsilon)
 
-        Tied to arithmetic: no explanation for a cost that is not what it must be.
-        """
-        expected, cost = self.expected(data, days, epsilon), self.cost(data, days, epsilon)
-        share = expected.dummies / self.baseline(data, days, GREEDY)
-        if share <= 1 / due or not 0.95 * expected.dummies <= cost <= 1.05 * expected.basic:
-            return ""
-        return (
-            f"GMC removes no dummies: their pairs alone keep it at {plain(1 / share)} × with GMC on both "
-            "sides, at "
-            f"most ({data}, T = {days}, ε = {float(epsilon):g})."
-        )
+    def papers(self, data: str, days: int, epsilon: Value) -> float:
+        """The same as the paper compares: LP with greedy, all pairs without."""
+        return self.baseline(data, days, "all-pairs") / self.cost(data, days, epsilon)
 
-    def variant(
-        self, data: str, days: int, epsilon: Value, variant: str, measure: str = "cost", noise: str = PAPER
-    ) -> float:
-        """A measure of one of the five variants."""
-        found = one(self.of("variants"), data=data, days=days, epsilon=float(epsilon), variant=variant,
-                    noise=noise)  # fmt: skip
-        return number(found, measure)
-
-    def variant_days(self, data: str) -> list[int]:
-        """The numbers of days for which the variants are due."""
-        return variant_days(self.size, data)
+    def dummies(self, data: str, days: int, epsilon: Value, than: str = GREEDY) -> float:
+        """How many times cheaper LP with greedy could be at most: the pairs of dummies stay."""
+        return self.baseline(data, days, than) / self.expected(data, days, epsilon).dummies
 
     def tradeoff(self, data: str, epsilon: Value, delta: Value = 1e-5, prune: int = 0) -> Row:
         """The default LP on one day, stopped at some percentile."""
@@ -172,72 +262,95 @@ class Evidence:
         real = one(self.of("size"), data=data, days=days, method="non-private")
         return expected(data, days, number(real, "n"), number(real, "cost"), epsilon, delta)
 
-    def excuse(self, data: str) -> str:
-        """Why a claim about the paper's tables may fail on these: they are made up, or small.
 
-        Tied to arithmetic: no excuse for costs that are not what they must be for so many records.
-        """
-        real = all(str(row["source"]).startswith("real") for row in only(self.of("size"), data=data))
-        here, due = self.size.per_day(data), FULL.per_day(data)
-        if (real and here >= due) or not self._as_expected(data):
-            return ""
-        if not real:
-            return "On generated tables: the paper's numbers are of its own data."
-        return (
-            f"At this size: {here:,} records a day instead of {due:,}, while the dummies are as many as in "
-            f"the paper."
-        )
-
-    def _as_expected(self, data: str) -> bool:
-        """Whether every cost with the paper's noise lies where arithmetic puts it, within 5 %."""
-        return all(
-            self._near(row, str(row.get("variant") or row.get("method") or DEFAULT))
-            for name in ("size", "variants", "tradeoff")
-            for row in only(self.of(name), data=data, noise=PAPER)
-        )
-
-    def _near(self, row: Row, variant: str) -> bool:
-        due = self.expected(str(row["data"]), int(row["days"]), row["epsilon"], row.get("delta", 1e-5))
-        cost = number(row, "cost")
-        if row.get("prune", 0) != 0 or variant.endswith("SP"):
-            return 0 < cost <= 1.05 * due.basic
-        least = due.basic if variant == "basic" else due.dummies
-        return 0.95 * least <= cost <= 1.05 * due.basic
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper."""
-
-    number: int
-    paper: str
-    tolerance: str
-    """When it is held, and when in part; and what an explanation must keep to, beyond the common rules."""
-    check: Callable[[Evidence], Finding]
-
-
-def graded(held: bool, ours: str, partly: bool = False, explanation: str = "") -> Finding:
-    """Held, or in part, or not; the explanation counts only where the claim is not held."""
-    if held:
-        return Finding(ours, Verdict.HELD)
-    return Finding(ours, Verdict.PART if partly else Verdict.NOT, explanation)
-
-
-def judge(claims: Sequence[Claim], evidence: Evidence) -> list[tuple[Claim, Finding]]:
+def judge(claims: Sequence[Claim], seeds: Sequence[Evidence]) -> list[tuple[Claim, Finding]]:
     """Every claim with its finding."""
-    return [(claim, _judged(claim, evidence)) for claim in claims]
+    return [(claim, _judged(claim, seeds)) for claim in claims]
 
 
-def _judged(claim: Claim, evidence: Evidence) -> Finding:
+def _judged(claim: Claim, seeds: Sequence[Evidence]) -> Finding:
+    beyond = _beyond(claim, seeds)
     try:
-        return claim.check(evidence)
+        parts, beside = (
+            [(part, _mean(part, seeds)) for part in each] for each in (claim.parts, claim.beside)
+        )
     except MissingRow as error:
-        return Finding("", Verdict.NOT_RUN, f"There is {error}.")
+        return (
+            Finding("", Verdict.BEYOND, beyond)
+            if beyond
+            else Finding("", Verdict.NOT_RUN, f"There is {error}.")
+        )
+    outcomes = [part.judge(found) for part, found in parts]
+    ours = "; ".join(
+        f"{part.name}: {found} {outcome.value} ({part.due})"
+        for (part, found), outcome in zip(parts, outcomes, strict=True)
+    )
+    verdict = Verdict.BEYOND if beyond else summed(outcomes)
+    means = {part.name: found.mean for part, found in (*parts, *beside)}
+    off = {
+        part.name
+        for (part, _), outcome in zip(parts, outcomes, strict=True)
+        if outcome in (Outcome.NEAR, Outcome.MISSED)
+    }
+    return Finding(ours, verdict, beyond or _reason(claim, verdict, means, off))
 
 
-def require_explained(findings: Sequence[tuple[Claim, Finding]]) -> None:
-    """Raise ClaimError if a claim fails without an explanation or was not run."""
-    open_ = [c.number for c, found in findings if found.failed or found.verdict is Verdict.NOT_RUN]
+def _reason(claim: Claim, verdict: Verdict, means: Means, off: set[str]) -> str:
+    if verdict is Verdict.OPEN:
+        return "Intervals reach across an end of their range (?): more seeds would decide."
+    if verdict is Verdict.HELD or (claim.explained and not off <= set(claim.explained)):
+        return ""
+    return claim.explain(means)
+
+
+def _mean(part: Part, seeds: Sequence[Evidence]) -> Interval:
+    """Over the seeds that have the rows; raises MissingRow if they are too few."""
+    values, lacking = [], MissingRow(f"no result of {FEWEST} seeds")
+    for evidence in seeds:
+        try:
+            values.append(part.of(evidence))
+        except MissingRow as error:
+            lacking = error
+    if len(values) < FEWEST:
+        raise lacking
+    return Interval.of(values)
+
+
+def summed(outcomes: Sequence[Outcome]) -> Verdict:
+    """The verdict of these parts."""
+    kinds = set(outcomes)
+    if kinds == {Outcome.HELD}:
+        return Verdict.HELD
+    some = bool(kinds & {Outcome.HELD, Outcome.NEAR})
+    # Whatever becomes of open parts: some part holds, and some does not.
+    if some and kinds & {Outcome.NEAR, Outcome.MISSED}:
+        return Verdict.PART
+    if Outcome.OPEN in kinds:
+        return Verdict.OPEN
+    return Verdict.NOT
+
+
+def _beyond(claim: Claim, seeds: Sequence[Evidence]) -> str:
+    """Why a run says nothing about a claim: it is smaller than the claim is about, or on other tables."""
+    size = seeds[0].size
+    for data in claim.about:
+        made_up = [row for row in seeds[0].of("size") if row["data"] == data and row["source"] == "generated"]
+        if made_up:
+            return f"On generated tables: it is about the paper's ({data})."
+        if size.per_day(data) < FULL.per_day(data):
+            return f"At this size: {size.per_day(data):,} records a day ({data}), not {FULL.per_day(data):,}."
+        if claim.days and size.days(data)[-1] < FULL.days(data)[-1]:
+            return f"At this size: {size.days(data)[-1]} days ({data}), not {FULL.days(data)[-1]}."
+    return ""
+
+
+def require_explained(findings: Sequence[tuple[Claim, Finding]], quick: bool) -> None:
+    """Raise ClaimError if a claim fails without an explanation, was not run, or needs more seeds.
+
+    A quick run has few seeds, and may leave claims open.
+    """
+    unsettled = (Verdict.NOT_RUN,) if quick else (Verdict.NOT_RUN, Verdict.OPEN)
+    open_ = [claim.number for claim, found in findings if found.failed or found.verdict in unsettled]
     if open_:
         raise ClaimError(numbers=", ".join(map(str, open_)))
 

@@ -1,169 +1,107 @@
-"""Claims 1 to 12: cost against size, and what the optimisations save [MATHS §14.4].
-
-The names in capitals are their tolerances, which `claims_paper.py` puts into words.
-"""
+"""Claims 1 to 12: cost against size, and what the optimisations save [MATHS §14.4]."""
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
-from reproduction.claims import Evidence, Finding, Range, epsilons, graded
+from reproduction.claims import HALF, Claim, Evidence, Means, Part, Range, as_named, epsilons, orders
 from reproduction.drawing import slope
-from reproduction.lab import FULL, PAPER
+from reproduction.settings import DEFAULT
 from reproduction.size import GREEDY
-from reproduction.sweep import Row, number, one, only
-from reproduction.variants import VARIANT
-from reproduction.wording import power
+from reproduction.sweep import Row, number, one
+from reproduction.wording import plain, power
 
 SETS = ("taxi", "ab")
-
-QUADRATIC, LINEAR, NEARLY_LINEAR = Range(1.99, 2.01), Range(0.97, 1.03), Range(1.02, 1.05)
-NEAR_FORMULA = 0.002
-ORDER = Range(10, 50)
-TWO_ORDERS, THREE_ORDERS = Range(100), Range(1_000)
-AS_BASIC = 0.1
-TAXI_SAVED = 0.5
-LOOSE_SAVED, STRICT_SAVED = Range(0.10, 0.25), Range(0.07, 0.18)
+SLOPE, ABOVE, RECALL = 0.1, Range(1), Range(0.95)
+PRUNED_SHARE = 0.1
+"""Of the pairs of bins, the smallest, that Sort & Prune leaves out."""
 SORTED = {"ab": 8.0e6, "taxi": 2.0e9}
-SORTED_SHARE = 0.6
-SORTED_MOST = {"ab": 0.001, "taxi": 0.02}
-SORTED_DEAREST = 0.06
-PRUNED_SAVED, PRUNED_OFF = 5.0e6, 0.4
-RECALL, RECALL_AB, RECALL_AB_16 = 0.95, 0.92, 0.938
-SPREAD_MOST = 1.4
 
 
-def slopes(e: Evidence) -> Finding:
-    """Claim 1."""
-    found, quadratic, linear, excuses = [], True, True, []
-    for data in SETS:
-        days = e.size.days(data)
-        all_pairs, cleaned, expanded = (
-            _slope([one(e.of("size"), data=data, days=d, method=method) for d in days])
-            for method in ("all-pairs", GREEDY, "psi-expand")
-        )
-        lines = [
-            _slope([e.measured(data, d, epsilon, method) for d in days])
-            for method in ("basic", "laplace")
-            for epsilon in epsilons()
-        ]
-        quadratic &= all_pairs in QUADRATIC
-        if not all(line in LINEAR for line in lines):
-            excuses.append(e.excuse(data))
-        linear &= _expanded(e, data, expanded)
-        found.append(
-            f"{data}: APC {all_pairs:.3f} ({cleaned:.3f} with GMC), PSI+X {expanded:.3f}, LP "
-            f"{min(lines):.3f} to {max(lines):.3f}"
-        )
-    known = excuses[0] if excuses and all(excuses) and quadratic and linear else ""
-    return graded(quadratic and linear and not excuses, "; ".join(found), quadratic, known)
+def last(e: Evidence, data: str) -> int:
+    """The largest number of days."""
+    return e.size.days(data)[-1]
 
 
-def _slope(rows: list[Row]) -> float:
-    return slope(rows, "n", "cost")
-
-
-def _expanded(e: Evidence, data: str, found: float) -> bool:
-    """γ·n·ln ln n grows as n to the power 1 + 1/(ln n · ln ln n); at the paper's sizes 1.02 to 1.05."""
-    if e.size == FULL:
-        return found in NEARLY_LINEAR
-    days = e.size.days(data)
-    log = math.log(e.size.per_day(data) * math.sqrt(days[0] * days[-1]))
-    return abs(found - 1 - 1 / (log * math.log(log))) <= NEAR_FORMULA
-
-
-def order(e: Evidence) -> Finding:
-    """Claim 2."""
-    broken, below, excuses, total = [], [], [], 0
-    for data in SETS:
-        for days in e.size.days(data):
-            real = e.baseline(data, days, "non-private")
-            costs = [e.baseline(data, days, "psi-expand"), e.baseline(data, days, "all-pairs")]
-            costs += [e.cost(data, days, epsilon, "basic") for epsilon in epsilons()]
-            total += 1
-            if [*costs, real] != sorted([*costs, real], reverse=True):
-                broken.append(f"{data} T = {days}")
-                excuses.append(e.excuse(data))
-            below += [data] if e.cost(data, days, 1.6) < real else []
-    ours = f"broken at {', '.join(broken)}" if broken else "basic LP: at every T, both data sets"
-    dearer, known = _dearer(e)
-    if dearer:
-        ours += f"; both with GMC, LP costs more than APC on {dearer}"
-    if below:
-        ours += f"; LP(1.6) with GMC is below np, which is without ({' and '.join(sorted(set(below)))})"
-    if broken:
-        known = excuses[0] if all(excuses) else ""
-    return graded(not broken and not dearer, ours, len(broken) < total, known)
-
-
-def _dearer(e: Evidence) -> tuple[str, str]:
-    """Where LP with greedy costs more than all pairs with greedy, and why, if that is known."""
-    found: dict[str, list[int]] = {}
-    reasons = []
-    for data in SETS:
-        for epsilon in epsilons():
-            for days in e.size.days(data):
-                if e.gains(data, days, epsilon).greedy < 1:
-                    found.setdefault(f"{data}, ε = {epsilon:g}", []).append(days)
-                    reasons.append(e.outweighed(data, days, epsilon, 1) or e.excuse(data))
-    where = " and ".join(f"{name}, T = {', '.join(map(str, days))}" for name, days in found.items())
-    return where, reasons[0] if reasons and all(reasons) else ""
-
-
-def taxi_strict(e: Evidence) -> Finding:
-    """Claim 3."""
-    return _factor(e, "taxi", 1, 0.1, ORDER)
-
-
-def taxi_large(e: Evidence) -> Finding:
-    """Claim 4."""
-    return _factor(e, "taxi", e.size.taxi_days[-1], 0.1, TWO_ORDERS)
-
-
-def _factor(e: Evidence, data: str, days: int, epsilon: float, due: Range) -> Finding:
-    """LP so many times below all pairs; with greedy on both sides only if the dummies allow it."""
-    gains = e.gains(data, days, epsilon)
-    known = e.outweighed(data, days, epsilon, due.least) if gains.basic in due else ""
-    return graded(
-        gains.all_in(due), f"T = {days}: {gains}", gains.any_in(due), explanation=known or e.excuse(data)
+def _slopes(data: str) -> tuple[Part, ...]:
+    return (
+        Part(f"{data}, APC", Range(2 - SLOPE, 2 + SLOPE), lambda e: _baseline_slope(e, data, "all-pairs")),
+        Part(f"{data}, PSI+X", Range(1 - SLOPE, 1 + SLOPE), lambda e: _baseline_slope(e, data, "psi-expand")),
+        Part(f"{data}, LP, the least", Range(1 - SLOPE, 1 + SLOPE), lambda e: min(_lines(e, data))),
+        Part(f"{data}, LP, the most", Range(1 - SLOPE, 1 + SLOPE), lambda e: max(_lines(e, data))),
     )
 
 
-def taxi_loose(e: Evidence) -> Finding:
-    """Claim 5."""
-    days = e.size.taxi_days
-    gains = [e.gains("taxi", d, 1.6) for d in days]
-    reasons = [e.outweighed("taxi", d, 1.6, THREE_ORDERS.least) for d in days]
-    papers = all(each.papers in THREE_ORDERS for each in gains)
-    known = (
-        f"Basic only for many days: the cost is linear in T, all pairs is quadratic. {reasons[-1]}"
-        if papers and gains[-1].basic in THREE_ORDERS and all(reasons)
-        else e.excuse("taxi")
+def _baseline_slope(e: Evidence, data: str, method: str) -> float:
+    return slope(
+        [one(e.of("size"), data=data, days=d, method=method) for d in e.size.days(data)], "n", "cost"
     )
-    ours = "; ".join(f"T = {d}: {each}" for d, each in ((days[0], gains[0]), (days[-1], gains[-1])))
-    return graded(all(each.all_in(THREE_ORDERS) for each in gains), ours, papers, known)
 
 
-def ab_orders(e: Evidence) -> Finding:
-    """Claim 6."""
-    days = e.size.ab_days[-1]
-    gains = e.gains("ab", days, 1.6)
-    bound = e.baseline("ab", days, "all-pairs") / e.baseline("ab", days, "non-private")
-    alike = abs(gains.greedy / gains.basic - 1) <= AS_BASIC
-    known = (
-        f"The real pairs in the bins alone are 1/{bound:.0f} of all pairs, and GMC saves about as much of "
-        "all pairs as of LP."
+def _lines(e: Evidence, data: str) -> list[float]:
+    """The slope of every line of LP, basic and with GMC."""
+    return [
+        slope([{"n": d, "cost": e.cost(data, d, epsilon, variant)} for d in e.size.days(data)], "n", "cost")
+        for variant in ("basic", DEFAULT)
+        for epsilon in epsilons()
+    ]
+
+
+def _least_step(e: Evidence, data: str) -> float:
+    """The least factor between neighbours of PSI+X > APC > LP(0.1) > LP(0.4) > LP(1.6) > np, over all T."""
+    found = []
+    for days in e.size.days(data):
+        costs = [e.baseline(data, days, "psi-expand"), e.baseline(data, days, "all-pairs")]
+        costs += [e.cost(data, days, epsilon, "basic") for epsilon in epsilons()]
+        costs.append(e.baseline(data, days, "non-private"))
+        found += [more / less for more, less in pairwise(costs)]
+    return min(found)
+
+
+def _least_greedy(e: Evidence, data: str) -> float:
+    return min(e.greedy(data, days, x) for days in e.size.days(data) for x in epsilons())
+
+
+AT_MOST = "at most, by dummies"
+"""How many times cheaper than all pairs LP could be, both with GMC."""
+
+
+def by_dummies(means: Means, due: float, also: str = "") -> str:
+    """That the pairs of dummies alone forbid the factor with GMC on both sides, where they do."""
+    most = means[AT_MOST]
+    if most >= due:
+        return ""
+    return (
+        f"{also}GMC removes no dummies: their pairs alone keep it at {plain(most)} × with GMC on both sides."
     )
-    scaled = gains.papers * FULL.ab_days[-1] / days
-    if days < FULL.ab_days[-1] and scaled in TWO_ORDERS:
-        known += f" At this size: the factor grows with T, if LP alone has GMC to {scaled:.0f} at T = 16."
-    explained = alike and bound < TWO_ORDERS.least and scaled in TWO_ORDERS
-    return graded(
-        gains.all_in(TWO_ORDERS),
-        f"T = {days}: {gains}",
-        gains.any_in(TWO_ORDERS),
-        explanation=known if explained else e.excuse("ab"),
+
+
+def _gains(data: str, epsilon: float, k: int, over: bool, at_last: bool) -> tuple[Part, ...]:
+    """APC/LP at one T: like with like, and as the paper compares."""
+    where = "largest T" if at_last else "T = 1"
+
+    def days(e: Evidence) -> int:
+        return last(e, data) if at_last else 1
+
+    return (
+        orders(f"{where}, basic", k, lambda e: e.basic(data, days(e), epsilon), over),
+        orders(f"{where}, both with GMC", k, lambda e: e.greedy(data, days(e), epsilon), over),
+        orders(f"{where}, LP alone with GMC", k, lambda e: e.papers(data, days(e), epsilon), over),
     )
+
+
+def _at_most(data: str, epsilon: float, at_last: bool = False) -> Part:
+    return Part(AT_MOST, Range(), lambda e: e.dummies(data, last(e, data) if at_last else 1, epsilon))
+
+
+def _explain_loose(means: Means) -> str:
+    """Claim 5: without greedy the real pairs in the bins forbid it on one day, with it the dummies do."""
+    real = means["APC/np"]
+    if real >= 1000 / HALF:
+        return ""
+    bins = f"The real pairs in the bins alone keep basic LP at {plain(real)} × at T = 1. "
+    return by_dummies(means, 1000 / HALF, bins)
 
 
 def saving(e: Evidence, data: str, days: int, epsilon: float) -> float:
@@ -171,114 +109,216 @@ def saving(e: Evidence, data: str, days: int, epsilon: float) -> float:
     return 1 - e.variant(data, days, epsilon, "basic+GMC") / e.variant(data, days, epsilon, "basic")
 
 
-def taxi_greedy(e: Evidence) -> Finding:
-    """Claim 7."""
-    savings = {d: [saving(e, "taxi", d, x) for x in epsilons()] for d in e.variant_days("taxi")}
-    falls = all(0 <= s[0] < s[1] < s[2] <= 1 for s in savings.values())
-    held = falls and all(s[2] > TAXI_SAVED for s in savings.values())
-    ours = "; ".join(f"T = {d}: {s[2]:.0%}, {s[1]:.0%}, {s[0]:.0%}" for d, s in savings.items())
-    return graded(held, ours, partly=falls, explanation=e.excuse("taxi") if falls else "")
+def _falling(e: Evidence, days: int) -> float:
+    """The least by which the saving falls from one ε to the next."""
+    return min(more - less for less, more in pairwise(saving(e, "taxi", days, x) for x in epsilons()))
 
 
-def ab_greedy(e: Evidence) -> Finding:
-    """Claim 8."""
-    loose, strict = (saving(e, "ab", 1, x) for x in (1.6, 0.1))
-    held = loose in LOOSE_SAVED and strict in STRICT_SAVED and loose > strict
-    return graded(held, f"{loose:.1%} and {strict:.1%}", explanation=e.excuse("ab"))
+def _explain_saving(means: Means) -> str:
+    """Claim 8: GMC saves of LP at ε = 1.6 what it saves of all pairs, which has no bins and no dummies; with
+    more dummies it saves less, but no less than half of it."""
+    whole = means["of APC"]
+    if abs(means["ε = 1.6"] - whole) > 0.05 or not whole / 2 <= means["ε = 0.1"] <= means["ε = 1.6"]:
+        return ""
+    return (
+        "How much GMC saves is how much of the pairs is of records that match, and that is the sample's: of "
+        f"all pairs, without bins and dummies, it saves {whole:.0%}."
+    )
 
 
-def sorting(e: Evidence) -> Finding:
-    """Claim 9."""
-    changes, reached, bounded = [], True, True
-    for data, paper in SORTED.items():
-        days = e.variant_days(data)[-1]
-        unsorted, ordered = (e.variant(data, days, 0.1, v) for v in ("basic+GMC", "basic+GMC+S"))
-        saved, due = unsorted - ordered, paper * days / 16
-        said = f"saves {power(saved)}" if saved >= 0 else f"costs {power(-saved)} more"
-        changes.append(f"{said} ({data}, T = {days})")
-        reached &= saved >= SORTED_SHARE * due
-        left = unsorted - e.expected(data, days, 0.1).dummies
-        bounded &= abs(saved) <= SORTED_MOST[data] * unsorted
-        bounded &= data == "ab" or left < SORTED_SHARE * due
-    most, where = _dearest(e)
-    known = (
+def _sorted(e: Evidence, data: str) -> float:
+    """What sorting saves beside GMC."""
+    days = last(e, data)
+    return e.variant(data, days, 0.1, "basic+GMC") - e.variant(data, days, 0.1, "basic+GMC+S")
+
+
+def _explain_sorting(means: Means) -> str:
+    """Claim 9: in AB there is nothing to sort for, on Taxi too little is left."""
+    left = means["left of Taxi"]
+    if abs(means["AB"] / means["cost of AB"]) > 0.001 or left >= SORTED["taxi"]:
+        return ""
+    return (
         "No match of AB crosses bins, so the order of its bins cannot change the cost by 0.1 %. On Taxi GMC "
-        "has removed so much that all but the pairs of dummies, which no order saves, is less than the "
-        f"paper's saving. Sorting costs up to {most:.1%} more ({where})."
+        f"has removed so much that all but the pairs of dummies, which no order saves, is {power(left)}: "
+        "less than the paper's saving."
     )
-    most_known = SORTED_DEAREST if e.size == FULL else SORTED_DEAREST + 0.02
-    return graded(reached, ", ".join(changes), explanation=known if bounded and most <= most_known else "")
 
 
-def _dearest(e: Evidence) -> tuple[float, str]:
-    """The most that sorting costs beyond GMC alone, as a share, over all that was run, and where."""
-    found = []
-    for point in only(VARIANT.points(e.size), variant="basic+GMC"):
-        data, days, x, noise = str(point["data"]), int(point["days"]), point["epsilon"], str(point["noise"])
-        alone, ordered = (e.variant(data, days, x, v, noise=noise) for v in ("basic+GMC", "basic+GMC+S"))
-        whose = "the paper's noise" if noise == PAPER else "our noise"
-        found.append((ordered / alone - 1, f"{data}, T = {days}, ε = {x}, {whose}"))
-    return max(found)
+def _pruned(e: Evidence) -> float:
+    days = last(e, "ab")
+    return e.variant("ab", days, 0.1, "basic+GMC+S") - e.variant("ab", days, 0.1, "basic+GMC+SP")
 
 
-def pruning(e: Evidence) -> Finding:
-    """Claim 10."""
-    days = e.variant_days("ab")[-1]
-    saved = e.variant("ab", days, 0.1, "basic+GMC+S") - e.variant("ab", days, 0.1, "basic+GMC+SP")
-    due = PRUNED_SAVED * days / 16
-    ours = f"{power(saved)} at T = {days}, where {power(due)} is due"
-    return graded(abs(saved / due - 1) <= PRUNED_OFF, ours, explanation=e.excuse("ab"))
-
-
-def pruned_recall(e: Evidence) -> Finding:
-    """Claim 11."""
-    taxi, ab = ({d: _recalls(e, data, d) for d in e.variant_days(data)} for data in SETS)
-    ours = "; ".join(
-        f"{data} T = {d}: {min(mean):.4f} to {max(mean):.4f} (least run {min(least):.4f})"
-        for data, found in (("taxi", taxi), ("ab", ab))
-        for d, (mean, least) in found.items()
+def _explain_pruning(means: Means) -> str:
+    """Claim 10: a tenth of the pairs of bins, the smallest: more than their dummies, less than a tenth."""
+    least, most = (PRUNED_SHARE * means[name] for name in ("dummies alone", "cost"))
+    if not least < means["saved"] < most:
+        return ""
+    return (
+        "What is pruned is a tenth of the pairs of bins, the smallest, so it is what dummies and small "
+        f"brands make it: more than the dummies of a tenth ({power(least)}), less than a tenth of all "
+        f"({power(most)})."
     )
-    high = all(min(mean) > RECALL for mean, _ in taxi.values())
-    held = high and all(min(mean) > RECALL for mean, _ in ab.values())
-    near = all(min(mean) >= (RECALL_AB_16 if d == 16 else RECALL_AB) for d, (mean, _) in ab.items())
-    known = "The pruned bins of AB hold a few per cent of its matches: its bins are few and differ in size."
-    explained = (known if near else e.excuse("ab")) if high or e.excuse("taxi") else ""
-    return graded(held, ours, partly=high, explanation=explained)
 
 
-def _recalls(e: Evidence, data: str, days: int) -> tuple[list[float], list[float]]:
-    """For every ε the mean recall, and that of the worst run."""
-    mean, least = (
-        [e.variant(data, days, x, "basic+GMC+SP", measure) for x in epsilons()]
-        for measure in ("recall", "recall_least")
+def _recall(e: Evidence, data: str, days: int) -> float:
+    """The least recall over ε where pruned."""
+    return min(e.variant(data, days, x, "basic+GMC+SP", "recall") for x in epsilons())
+
+
+def _explain_recall(means: Means) -> str:
+    """Claim 11: what the pruned bins of AB hold, which are a tenth of all."""
+    if min(means["ab, T = 1"], means["ab, largest T"]) < 1 - PRUNED_SHARE:
+        return ""
+    return (
+        "The pruned bins of AB, a tenth of all and the smallest, hold a few per cent of its matches: its "
+        "bins are few and differ in size."
     )
-    return mean, least
 
 
-def spread(e: Evidence) -> Finding:
-    """Claim 12."""
-    rows = [one(e.of("spread"), greedy=greedy) for greedy in ("no", "yes")]
-    ratios = [number(row, "pruned_sd") / number(row, "cost_sd") for row in rows]
-    parts = [
-        f"× {ratio:.2f} ({number(row, 'ratio_low'):.2f} to {number(row, 'ratio_high'):.2f})"
-        for ratio, row in zip(ratios, rows, strict=True)
-    ]
-    runs = int(rows[0]["runs"])
-    ours = (
-        f"standard deviations {parts[0]}, with GMC {parts[1]}: 95 % by {runs} runs at T = {rows[0]['days']}"
+def _spread(e: Evidence, greedy: str) -> Row:
+    return one(e.of("spread"), greedy=greedy)
+
+
+def _ratio(row: Row) -> float:
+    return number(row, "pruned_sd") / number(row, "cost_sd")
+
+
+def _added(row: Row) -> float:
+    """1 where the variances of the cost and of what is saved add up."""
+    return number(row, "pruned_sd") / math.hypot(number(row, "cost_sd"), number(row, "saved_sd"))
+
+
+def _explain_spread(means: Means) -> str:
+    if any(abs(means[name] - 1) > 0.1 for name in ("added", "added, with GMC")):
+        return ""
+    return (
+        "Which bins fall below the percentile differs from run to run, so what is saved varies by itself: "
+        "the two variances add up."
     )
-    known = (
-        "Which bins fall below the percentile differs from run to run, so what is saved varies by itself "
-        f"(standard deviation {power(number(rows[0], 'saved_sd'))} beside "
-        f"{power(number(rows[0], 'cost_sd'))}): the two variances add up."
-    )
-    explained = all(1 < ratio < SPREAD_MOST for ratio in ratios if ratio >= 1) and all(
-        map(_variances_add, rows)
-    )
-    return graded(max(ratios) < 1, ours, partly=min(ratios) < 1, explanation=known if explained else "")
 
 
-def _variances_add(row: Row) -> bool:
-    """Whether the pruned cost varies like two independent parts, as well as so many runs can tell."""
-    both = math.hypot(number(row, "cost_sd"), number(row, "saved_sd"))
-    return abs(number(row, "pruned_sd") / both - 1) <= 1.5 / math.sqrt(number(row, "runs"))
+COST = (
+    Claim(
+        1, "APC has slope 2, PSI+X and LP slightly above 1",
+        (*_slopes("taxi"), *_slopes("ab")), days=True,
+    ),
+    Claim(
+        2, "PSI+X > APC > LP(0.1) > LP(0.4) > LP(1.6) > np",
+        (
+            Part("taxi, least step, basic", ABOVE, lambda e: _least_step(e, "taxi")),
+            Part("ab, least step, basic", ABOVE, lambda e: _least_step(e, "ab")),
+            Part("taxi, least APC/LP, both with GMC", ABOVE, lambda e: _least_greedy(e, "taxi")),
+            Part("ab, least APC/LP, both with GMC", ABOVE, lambda e: _least_greedy(e, "ab")),
+        ),
+        lambda means: by_dummies(means, 1) if means["ab, least APC/LP, both with GMC"] >= 1 else "",
+        explained=("taxi, least APC/LP, both with GMC",),
+        beside=(_at_most("taxi", 0.1),), days=True,
+    ),
+    Claim(
+        3, "Taxi, n = 10^5.5, ε = 0.1: an order below APC",
+        _gains("taxi", 0.1, 1, over=False, at_last=False),
+        lambda means: by_dummies(means, 10 / HALF), ("T = 1, both with GMC",),
+        (_at_most("taxi", 0.1),), ("taxi",),
+    ),
+    Claim(
+        4, "Taxi, 16 times the data, ε = 0.1: over 2 orders",
+        _gains("taxi", 0.1, 2, over=True, at_last=True),
+        lambda means: by_dummies(means, 100), ("largest T, both with GMC",),
+        (_at_most("taxi", 0.1, at_last=True),), ("taxi",), days=True,
+    ),
+    Claim(
+        5, "Taxi, ε = 1.6: 3 orders at all sizes",
+        (
+            *_gains("taxi", 1.6, 3, over=False, at_last=False),
+            *_gains("taxi", 1.6, 3, over=False, at_last=True),
+        ),
+        _explain_loose, ("T = 1, basic", "T = 1, both with GMC", "largest T, both with GMC"),
+        (
+            _at_most("taxi", 1.6, at_last=True),
+            Part(
+                "APC/np", Range(),
+                lambda e: e.baseline("taxi", 1, "all-pairs") / e.baseline("taxi", 1, "non-private"),
+            ),
+        ),
+        ("taxi",), days=True,
+    ),
+    Claim(
+        6, "AB: up to 2 orders", _gains("ab", 1.6, 2, over=False, at_last=True), about=("ab",), days=True
+    ),
+    Claim(
+        7, "Taxi: GMC saves over 50 % at ε = 1.6, less as ε falls",
+        (
+            Part("T = 1", Range(0.5), lambda e: saving(e, "taxi", 1, 1.6)),
+            Part("T = 1, least fall", Range(0), lambda e: _falling(e, 1)),
+            Part("largest T", Range(0.5), lambda e: saving(e, "taxi", last(e, "taxi"), 1.6)),
+            Part("largest T, least fall", Range(0), lambda e: _falling(e, last(e, "taxi"))),
+        ),
+        about=("taxi",), days=True,
+    ),
+    Claim(
+        8, "AB: GMC saves 16 % (ε = 1.6), 11 % (ε = 0.1)",
+        (
+            as_named("ε = 1.6", 0.16, lambda e: saving(e, "ab", 1, 1.6)),
+            as_named("ε = 0.1", 0.11, lambda e: saving(e, "ab", 1, 0.1)),
+        ),
+        _explain_saving,
+        beside=(
+            Part(
+                "of APC", Range(),
+                lambda e: 1 - e.baseline("ab", 1, GREEDY) / e.baseline("ab", 1, "all-pairs"),
+            ),
+        ),
+        about=("ab",),
+    ),
+    Claim(
+        9, "T = 16, ε = 0.1: S saves 8.0e6 (AB), 2.0e9 (Taxi)",
+        (
+            as_named("AB", SORTED["ab"], lambda e: _sorted(e, "ab")),
+            as_named("Taxi", SORTED["taxi"], lambda e: _sorted(e, "taxi")),
+        ),
+        _explain_sorting,
+        beside=(
+            Part("cost of AB", Range(), lambda e: e.variant("ab", last(e, "ab"), 0.1, "basic+GMC")),
+            Part(
+                "left of Taxi", Range(),
+                lambda e: e.variant("taxi", last(e, "taxi"), 0.1, "basic+GMC")
+                - e.expected("taxi", last(e, "taxi"), 0.1).dummies,
+            ),
+        ),
+        days=True,
+    ),
+    Claim(
+        10, "AB, T = 16, ε = 0.1: SP saves 5.0e6 against S",
+        (as_named("saved", 5.0e6, _pruned),),
+        _explain_pruning,
+        beside=(
+            Part("cost", Range(), lambda e: e.variant("ab", last(e, "ab"), 0.1, "basic+GMC+S")),
+            Part("dummies alone", Range(), lambda e: e.expected("ab", last(e, "ab"), 0.1).dummies),
+        ),
+        about=("ab",), days=True,
+    ),
+    Claim(
+        11, "recall above 0.95 at the 10 % percentile",
+        (
+            Part("taxi, T = 1", RECALL, lambda e: _recall(e, "taxi", 1)),
+            Part("taxi, largest T", RECALL, lambda e: _recall(e, "taxi", last(e, "taxi"))),
+            Part("ab, T = 1", RECALL, lambda e: _recall(e, "ab", 1)),
+            Part("ab, largest T", RECALL, lambda e: _recall(e, "ab", last(e, "ab"))),
+        ),
+        _explain_recall, ("ab, T = 1", "ab, largest T"), days=True,
+    ),
+    Claim(
+        12, "AB, T = 16, ε = 0.1: SP lowers the variance",
+        (
+            Part("standard deviation ×", Range(0, 1), lambda e: _ratio(_spread(e, "no"))),
+            Part("with GMC ×", Range(0, 1), lambda e: _ratio(_spread(e, "yes"))),
+        ),
+        _explain_spread,
+        beside=(
+            Part("added", Range(), lambda e: _added(_spread(e, "no"))),
+            Part("added, with GMC", Range(), lambda e: _added(_spread(e, "yes"))),
+        ),
+        about=("ab",), days=True,
+    ),
+)  # fmt: skip

@@ -13,7 +13,6 @@ ours.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +24,12 @@ from accord import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.places import generate_places
 from accord.datasets.products import BRANDS, generate_products
-from accord.errors import UnreadableError
 from reproduction.counting import Counter
 from reproduction.paper_data import FIRST_DAY, abt_buy, abt_buy_agreement, taxi, taxi_agreement
+from reproduction.sources import FOLDERS, GENERATED, find_files
 
 PAPER, OURS = "paper-2017", "geometric"
 NOISES = (PAPER, OURS)
-FOLDERS = {"ab": "abt_buy", "taxi": "taxi"}
-_FILES = {"ab": ("Abt.csv", "Buy.csv", "abt_buy_perfectMapping.csv"), "taxi": ("pickups.csv",)}
 
 
 @dataclass(frozen=True)
@@ -52,9 +49,13 @@ class Size:
     def per_day(self, data: str) -> int:
         return self.taxi_per_day if data == "taxi" else self.ab_per_day
 
+    @property
+    def is_quick(self) -> bool:
+        return self.name == "quick"
+
     def noises(self, data: str) -> tuple[str, ...]:
         """The paper's noise and ours; where it must be quick, the paper's alone for Taxi."""
-        return NOISES if data == "ab" or self.name == "full" else NOISES[:1]
+        return NOISES[:1] if data == "taxi" and self.is_quick else NOISES
 
 
 FULL = Size("full", (1, 2, 4, 8, 16), 5_000, (1, 2, 4, 8, 16), 300_000, 10)
@@ -83,23 +84,13 @@ class Lab:
     def source(self, data: str) -> str:
         """Where the tables of this name come from."""
         if data not in self._sources:
-            self._sources[data] = self._found(data)
+            found = find_files(self._data, data)
+            self._sources[data] = GENERATED if found is None else found.source
         return self._sources[data]
-
-    def _found(self, data: str) -> str:
-        if data not in FOLDERS or self._data is None or not (self._data / FOLDERS[data]).is_dir():
-            return "generated"
-        found = hashlib.sha256()
-        for path in (self._data / FOLDERS[data] / name for name in _FILES[data]):
-            try:
-                found.update(path.read_bytes())
-            except OSError as error:
-                raise UnreadableError(path=path, reason=error.strerror, mend="") from None
-        return f"real {found.hexdigest()[:8]}"
 
     def tables(self, data: str, days: int, per_day: int) -> tuple[Generated, Agreement]:
         """The tables of a set-up and its agreement."""
-        if self._data is not None and self.source(data) != "generated":
+        if self._data is not None and self.source(data) != GENERATED:
             build = abt_buy if data == "ab" else taxi
             return build(self._data / FOLDERS[data], days, per_day, self.seed)
         sparse = data in ("products", "places")

@@ -23,6 +23,8 @@ from accord.datasets.generated import Generated, ids, pair_up
 from accord.datasets.places import THETA
 
 FIRST_DAY = date(2026, 1, 1)
+BOX = 40.711720, -74.006600, 40.786770, -73.929670
+"""The paper's bounding box: south, west, north, east."""
 _CELL = 0.005
 
 
@@ -61,12 +63,13 @@ def taxi(folder: Path, days: int = 1, per_day: int = 300_000, seed: int = 0) -> 
     """Taxi: `per_day` pick-ups a day, resampled with a jitter of a few metres; B is A moved by up to θ."""
     rng = np.random.default_rng(seed)
     # Only rows whose hour is true: a scrambled hour would spread every place over the day.
-    found = pyarrow.csv.read_csv(folder / "pickups.csv")
+    wanted = pyarrow.csv.ConvertOptions(include_columns=["latitude", "longitude", "pickup_hour", "quality"])
+    found = pyarrow.csv.read_csv(folder / "pickups.csv", convert_options=wanted)
     found = found.filter(pc.not_equal(found["quality"], "hour_scrambled"))
     count = days * per_day
     rows = rng.integers(0, len(found), count)
     at = np.stack([np.asarray(found["latitude"]), np.asarray(found["longitude"])], axis=1)[rows]
-    at = np.clip(at + rng.normal(0, 5e-5, at.shape), [40.711720, -74.006600], [40.786770, -73.929670])
+    at = np.clip(at + rng.normal(0, 5e-5, at.shape), BOX[:2], BOX[2:])
     hour = np.asarray(found["pickup_hour"])[rows].astype(np.int64)
     day = np.repeat(np.arange(days), per_day)
     order = rng.permutation(count)

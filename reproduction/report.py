@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import platform
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from accord import __version__
-from reproduction.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS, Exhibit
+from reproduction.catalogue import EXHIBITS, EXPERIMENTS, Exhibit
 from reproduction.claims import Claim, Evidence, Finding, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.drawing import NAMES, save
 from reproduction.fuzzy import fuzzy_text
 from reproduction.lab import Lab, Size
+from reproduction.provenance import table
+from reproduction.seeds import FOLDER, sizes
+from reproduction.seeds import found as found_of_seeds
+from reproduction.sources import Source, sources_of
 from reproduction.sweep import Row, number, stored
 from reproduction.table1 import METHODS, audited_tables
 from reproduction.wording import joined
-
-MACHINE = "machine.json"
-Facts = dict[str, str | int | float]
-"""What is written down about a machine."""
-
-
-def remember_machine(folder: Path, name: str, cores: int, load: float) -> None:
-    """Write down where the last results of an experiment were made, and when."""
-    folder.mkdir(parents=True, exist_ok=True)
-    facts: Facts = {
-        "date": date.today().isoformat(),
-        "processor": platform.machine(),
-        "cores": cores,
-        "load": round(load, 1),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "accord": __version__,
-    }
-    known = _machines(folder) | {name: facts}
-    (folder / MACHINE).write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-
-
-def _machines(results: Path) -> dict[str, Facts]:
-    """What was written down, by experiment; a run that was killed may have had no time to."""
-    try:
-        found = json.loads((results / MACHINE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return {name: facts for name, facts in found.items() if isinstance(facts, dict)}
 
 
 def showable(rows: Mapping[str, Sequence[Row]], size: Size) -> list[Exhibit]:
@@ -96,12 +67,13 @@ def _missing(lab: Lab, rows: Mapping[str, Sequence[Row]]) -> str:
 def page(lab: Lab, results: Path) -> str:
     """The text of evaluation.md."""
     rows = available(lab, results)
-    parts = [_head(lab, results, rows)]
+    parts = [_head(lab, rows)]
     if "table1" in rows:
         parts.append("## Table 1\n\n" + table1_text(rows["table1"]))
-    if any(name in rows for name in EVIDENCE):
-        findings = judge(CLAIMS, Evidence(lab.size, rows))
-        parts.append("## The claims of the paper\n\n" + claims_text(findings))
+    by_seed = found_of_seeds(lab.size, lab.seed, results)
+    claimed = [row for each in by_seed for found in each.values() for row in found]
+    if claimed:
+        parts.append("## The claims of the paper\n\n" + claims_text(findings(lab, results), lab.size))
     if "mapping" in rows:
         parts.append("## Recall against the rule and against the truth\n\n" + mapping_text(rows["mapping"]))
     parts.append("## Figures")
@@ -109,55 +81,51 @@ def page(lab: Lab, results: Path) -> str:
         found = rows[exhibit.experiment]
         said, *beside = exhibit.parts(found)
         parts.append(
-            f"### "
-            f"{exhibit.title}\n\n![{exhibit.title}](figures/{exhibit.name}.png)\n\n{said} "
-            f"`python -m reproduction {exhibit.experiment}`; data: {_sources(found)}."
+            f"### {exhibit.title}\n\n![{exhibit.title}](figures/{exhibit.name}.png)\n\n{said} `python -m "
+            f"reproduction {exhibit.experiment}`; data: {_sources(found)}."
         )
         parts += beside
     if (fuzzy := fuzzy_text(results)) is not None:
         parts.append("## Sparse places, beside a fuzzy intersection\n\n" + fuzzy)
+    whole = {**rows, **({FOLDER: claimed} if claimed else {})}
+    parts.append("## How it was measured\n\n" + _measured(lab, results, whole))
     return "\n\n".join(parts) + "\n"
 
 
-def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
+def _measured(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
+    """Seeds, machine and commit of each experiment; then the data that they rest on."""
+    sources = "\n".join(_source_text(source) for source in sources_of(rows, lab.seed))
+    note = (
+        "The load is that of all that ran there. In brackets stand the first digits of a SHA-256 over the "
+        "files, or that they were generated. What these are, and which results rest on them:"
+    )
+    return f"{table(results, rows)}\n\n{note}\n\n{sources}"
+
+
+def _source_text(source: Source) -> str:
+    """A set as a line of a list."""
+    files = ", ".join(f"`{name}` {digest}" for name, digest in source.checksums.items())
+    whole = f" SHA-256: {files}." if files else ""
+    return (
+        f"- **{NAMES[source.data]} ({source.source.removeprefix('real ')})**, for "
+        f"{joined(source.experiments)}: {source.how}.{whole}"
+    )
+
+
+def _head(lab: Lab, rows: Mapping[str, Sequence[Row]]) -> str:
     spent = sum(number(row, "seconds") for found in rows.values() for row in found)
     quick = " --quick" if lab.size.name == "quick" else ""
     return (
         "# The paper's evaluation, rebuilt\n\nWritten by `python -m reproduction report` from the results "
         f"beside this page (`results/*.csv`), not by hand; `python -m reproduction all{quick} --seed "
-        f"{lab.seed}` makes them again. The measurements took {spent / 60:.0f} minutes in all."
-        f"{_missing(lab, rows)} Costs are numbers of secure comparisons, the same on every machine for the "
-        "same seed and data; only times (clock, link) depend on the machine. Where the last points of each "
-        f"experiment were measured: {_where(results, rows)}.\n\nLP is the "
-        "Laplace Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy Match & "
-        "Clean, S and SP Sort & Prune. 'The paper's noise' is `paper-2017`, the published formula with its "
-        "shift rounded up to a whole number; 'our noise' is `geometric`. δ = 1e-5 unless it varies. Recall "
-        f"is against the rule, as in the paper.{_made(rows)}"
+        f"{lab.seed}` makes them again. The measurements took {spent / 60:.0f} minutes in "
+        f"all.{_missing(lab, rows)} Costs are numbers of secure comparisons, the same on every machine for "
+        "the same seed and data; only times (clock, link) depend on the machine.\n\nLP is the Laplace "
+        "Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy Match & Clean, S and "
+        "SP Sort & Prune. 'The paper's noise' is `paper-2017`, the published formula with its shift rounded "
+        "up to a whole number; 'our noise' is `geometric`. δ = 1e-5 unless it varies. Recall is against the "
+        f"rule, as in the paper.{_made(rows)}"
     )
-
-
-def _where(results: Path, names: Iterable[str]) -> str:
-    """On which machines the results were made; of a resumed experiment, its last points."""
-    machines, groups = _machines(results), dict[str, dict[str, float]]()
-    for name in names:
-        facts = machines.get(name)
-        words = (
-            "on a machine that was not recorded"
-            if facts is None
-            else (
-                f"{facts['date']}, Accord {facts['accord']} on Python {facts['python']}, {facts['system']} "
-                "on "
-                f"{facts['processor']}, {facts['cores']} cores"
-            )
-        )
-        groups.setdefault(words, {})[name] = 0.0 if facts is None else float(facts["load"])
-    return "; ".join(f"{', '.join(loads)}: {words}{_load(loads)}" for words, loads in groups.items())
-
-
-def _load(loads: Mapping[str, float]) -> str:
-    """From the least to the most of what else the machine did; nothing where it was not recorded."""
-    ends = dict.fromkeys(f"{end:g}" for end in (min(loads.values()), max(loads.values())))
-    return f" with a load of {' to '.join(ends)} by all that ran there" if any(loads.values()) else ""
 
 
 REAL = {
@@ -184,9 +152,9 @@ def _made(rows: Mapping[str, Sequence[Row]]) -> str:
         return ""
     most = max(number(row, "per_day") for row in taxi)
     return (
-        f" Taxi is resampled: real pick-ups of one city, with their true hour but without a common day, are "
-        f"drawn with replacement, up to {most:,.0f} a day, and moved by a few metres; B is A moved by up "
-        f"to θ."
+        " Taxi is resampled: real pick-ups of one city, with their true hour but without a common day, are "
+        f"drawn with replacement, up to {most:,.0f} a day, and moved by a few metres; B is A moved by up to "
+        "θ."
     )
 
 
@@ -219,22 +187,35 @@ def table1_text(rows: Sequence[Row]) -> str:
     )
 
 
-def claims_text(findings: Sequence[tuple[Claim, Finding]]) -> str:
+def findings(lab: Lab, results: Path) -> list[tuple[Claim, Finding]]:
+    """The claims, judged by the rows of their seeds that are there."""
+    # All seeds are judged as a whole: one without the largest days lacks rows, and is no smaller run.
+    size = sizes(lab.size)[0]
+    return judge(CLAIMS, [Evidence(size, rows) for rows in found_of_seeds(lab.size, lab.seed, results)])
+
+
+def claims_text(judged: Sequence[tuple[Claim, Finding]], size: Size) -> str:
     """The claims as Markdown."""
-    lines = ["| | the paper | held if | ours | verdict | explanation |", "|---|---|---|---|---|---|"]
-    for claim, found in findings:
-        word = "**fails**" if found.failed else found.verdict.value
-        lines.append(
-            f"| {claim.number} | {claim.paper} | {claim.tolerance} | {found.ours} | {word} | "
-            f"{found.explanation} |"
-        )
+    lines = ["| | the paper | measured (due) | verdict | explanation |", "|---|---|---|---|---|"]
+    for claim, finding in judged:
+        word = "**fails**" if finding.failed else finding.verdict.value
+        lines.append(f"| {claim.number} | {claim.paper} | {finding.ours} | {word} | {finding.explanation} |")
     return "\n".join(lines) + (
-        "\n\nLP is with the paper's noise. The paper compares LP with GMC to APC without; here a claim about "
-        "the two is held only like with like, basic and with GMC on both sides, and held in part if the "
-        "paper's own comparison is as it says. × is APC/LP: how many times cheaper LP is, below 1 how many "
-        "times dearer. What is not held needs an explanation whose conditions are checked, too, or the claim "
-        "fails."
+        f"\n\nEvery number is a mean over seeds, each with tables and noise of its own: {_counted(size)}. ± "
+        "is its 95 % interval, in brackets stands where it is due; ✓ is inside, ≈ within half an order of "
+        "what the paper says, ✗ outside, ? across an end. How ranges and verdicts follow is one rule for "
+        "all: [maths](maths.md#144-the-21-claims). LP is with the paper's noise. The paper compares LP with "
+        "GMC to APC without ('LP alone with GMC'); a claim about the two has parts for like with like, too. "
+        "Factors are APC/LP: how many times cheaper LP is, below 1 how many times dearer."
     )
+
+
+def _counted(size: Size) -> str:
+    """How many seeds the means are of."""
+    days = [own.taxi_days[-1] for own in sizes(size)]
+    if len(set(days)) == 1:
+        return f"{len(days)} of them"
+    return f"{len(days)} of them, those of Taxi at T = {days[0]} {days.count(days[0])}"
 
 
 def mapping_text(rows: Sequence[Row]) -> str:

@@ -53,10 +53,12 @@ class Experiment:
         return (*_HEAD, *self.parameters, *self.measures, "seconds")
 
 
-def carry_out(experiment: Experiment, lab: Lab, folder: Path, watch: Watch) -> list[Row]:
-    """Run the points that are not in the results yet; give the rows of all of them, in order."""
+def carry_out(
+    experiment: Experiment, lab: Lab, folder: Path, watch: Watch, points: Sequence[Point] | None = None
+) -> list[Row]:
+    """Run the points, all or these, that are not in the results yet; give the rows of all, in order."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    points = experiment.points(lab.size)
+    points = experiment.points(lab.size) if points is None else points
     for done, point in enumerate(points):
         watch(done, len(points))
         if results.row(lab, point) is None:
@@ -76,7 +78,7 @@ def unfinished(experiment: Experiment, lab: Lab, folder: Path) -> list[Point]:
 def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
     """The rows that are there, of the data that was used last: a function of the file, size and seed."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    return [row for point in experiment.points(lab.size) if (row := results.latest(lab, point)) is not None]
+    return results.latest(lab.seed, experiment.points(lab.size))
 
 
 class Results:
@@ -96,12 +98,14 @@ class Results:
         """The row of a point, if it was run with this seed, data and version."""
         return self._rows.get(self._key(self._head(lab, point) | dict(point)))
 
-    def latest(self, lab: Lab, point: Point) -> Row | None:
-        """The row of a point with this seed, from the source of the last row of its data set."""
-        sources = {row.get("data"): row["source"] for row in self._rows.values() if row["seed"] == lab.seed}
-        source = sources.get(point.get("data"), "")
-        head = {"version": self._experiment.version, "seed": lab.seed, "source": source}
-        return self._rows.get(self._key(head | dict(point)))
+    def latest(self, seed: int, points: Sequence[Point]) -> list[Row]:
+        """The rows of points that were run with this seed, from the source of the last row of their set."""
+        sources = {row.get("data"): row["source"] for row in self._rows.values() if row["seed"] == seed}
+        head = {"version": self._experiment.version, "seed": seed}
+        keys = (
+            self._key(head | {"source": sources.get(point.get("data"), "")} | dict(point)) for point in points
+        )
+        return [self._rows[key] for key in keys if key in self._rows]
 
     def append(self, lab: Lab, point: Point, measured: Measures) -> None:
         """Keep a row: on disk before this returns."""

@@ -42,7 +42,7 @@ def points(size: Size) -> Sequence[Point]:
 
 def percentiles(size: Size, data: str) -> tuple[int, ...]:
     """All ten; where it must be quick, every third for Taxi."""
-    return PERCENTILES if data == "ab" or size.name == "full" else PERCENTILES[::3]
+    return PERCENTILES[::3] if data == "taxi" and size.is_quick else PERCENTILES
 
 
 def run(lab: Lab, point: Point) -> Measures:

@@ -32,7 +32,7 @@ def points(size: Size) -> Sequence[Point]:
 def variant_days(size: Size, data: str) -> list[int]:
     """The smallest and the largest number of days; where it must be quick, the smallest alone."""
     days = size.days(data)
-    return sorted({days[0], days[-1]}) if size.name == "full" else [days[0]]
+    return [days[0]] if size.is_quick else sorted({days[0], days[-1]})
 
 
 def run(lab: Lab, point: Point) -> Measures:

@@ -31,7 +31,6 @@ _PAIR = "two real processes, from an empty interpreter to the output"
 EXCEPTIONS: dict[str, str] = {
     "tests/run/test_link.py::test_two_processes_from_the_command_line": _PAIR,
     "tests/run/test_canaries.py::test_two_processes_tell_and_keep_nothing_of_it": _PAIR,
-    "tests/run/test_processes.py::test_killed_when_charged": "four real processes: one kill, and both go on",
     "tests/workers/test_workers.py::test_two_workers_a_side_share_the_rounds": "two processes and workers",
 }
 """Tests that may use more than `REFUSED` seconds, without their parameters, and why."""

@@ -131,6 +131,7 @@ LANED = textwrap.dedent(
 )
 
 
+@pytest.mark.slow
 def test_modules_are_compiled_with_the_lanes_that_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "laned.py").write_text(LANED)
     first, second = (run(tmp_path, call=SHARED) for _ in range(2))

@@ -33,6 +33,7 @@ def test_it_does_not_run_as_root(postgres: Server) -> None:
     assert Path(f"/proc/{postgres._process.pid}").stat().st_uid != 0
 
 
+@pytest.mark.slow
 def test_what_was_committed_is_there_after_a_crash(postgres: Server) -> None:
     name = postgres.add_database()
     postgres.run("CREATE TABLE kept (x int)", "INSERT INTO kept VALUES (1)", "CHECKPOINT", database=name)

@@ -61,7 +61,7 @@ def test_it_holds_neither_the_laboratory_nor_what_builds_its_data(wheel: Path) -
     with ZipFile(wheel) as archive:
         text = b"".join(archive.read(name) for name in archive.namelist() if name.startswith("accord/"))
     # The names of the paper's files tell its builders wherever they stand; where they stand, they are found.
-    there = (ROOT / "reproduction" / "lab.py").read_bytes()
+    there = b"".join((ROOT / "reproduction" / name).read_bytes() for name in ("lab.py", "sources.py"))
     for word in (b"Abt.csv", b"pickups.csv", b"from reproduction"):
         assert word in there
         assert word not in text

@@ -216,6 +216,15 @@ class RefusedError(AccordError):
     exit_code = 7
 
 
+class OtherRunError(RefusedError):
+    """{problem} Nothing was charged, and nothing about your table but its size was revealed."""
+
+    def __init__(self, *, problem: str, theirs: str) -> None:
+        """`theirs`: the run that the partner resumes; empty if it starts a new one."""
+        self.theirs = theirs
+        super().__init__(problem=problem)
+
+
 class NotResumedError(RefusedError):
     """{problem}"""
 
@@ -339,6 +348,9 @@ class StoppedError(AccordError):
         self.ends, self.reason = ends, facts.get("reason")
         super().__init__(**facts)
 
+
+RETRIED = frozenset({ConnectionLostError.exit_code, StoppedError.exit_code, WorkerError.exit_code})
+"""After these exit codes the same command may succeed later; after all others somebody must look."""
 
 INTERRUPTED = 130
 """The exit code of whoever was stopped by Ctrl-C."""

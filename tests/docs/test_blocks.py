@@ -46,6 +46,8 @@ NOT_RUN = {
     ("CONTRIBUTING.md", "reproduction/    the paper's evaluation"): DRAWING,
     ("reproduction/README.md", "make reproduce"): "takes hours; the names are looked up, and each is run "
     "small by tests/reproduction",
+    ("reproduction/README.md", "python -m reproduction.taxi_files"): "needs a public file of some gigabytes; "
+    "tests/reproduction/test_taxi_files.py makes small ones",
     ("examples/README.md", "python3 -m venv"): f"{SET_UP}; the notebooks are run by test_notebooks.py",
     ("docs/quality.md", "make quality"): "takes hours, and packages of peers",
     ("docs/databases.md", "# ~/.pg_service.conf"): "a file of libpq's that names the reader's own server; "
@@ -54,6 +56,13 @@ NOT_RUN = {
         "docs/privacy.md",
         "accord link patients.csv …",
     ): "a part of a command that docs/quickstart.md has whole",
+    ("docs/operate.md", "ssh -N"): "needs a third host; tests/deploy/test_tunnel.py types these very lines",
+    (
+        "docs/operate.md",
+        "Match User tunnel",
+    ): "a part of sshd's settings; tests/deploy/test_tunnel.py has them",
+    ("docs/operate.md", "install -m 644"): "typed as administrator; tests/deploy/test_units.py runs the unit",
+    ("docs/operate.md", "make release"): f"{SET_UP}; tests/deploy/test_image.py runs the image's steps",
     ("docs/protocols/psi-expand.md", "value of a          ball of b"): DRAWING,
 }
 CLUSTERS = "typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster"

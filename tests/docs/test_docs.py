@@ -79,7 +79,7 @@ def test_links_and_files_that_are_named_exist(page: Path) -> None:
 def test_source_files_that_are_named_exist() -> None:
     known = [
         f"/{path.relative_to(ROOT)}"
-        for folder in ("src", "tests", "reproduction", "handbook")
+        for folder in ("src", "tests", "reproduction", "handbook", "release")
         for path in (ROOT / folder).rglob("*.py")
     ]
     naming = [ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]

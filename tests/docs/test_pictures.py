@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from handbook.cost import draw_cost, draw_growth
+from handbook.neighbours import PANELS, draw_neighbours
 from handbook.pictures import drawings
 from handbook.screen import draw_screen
 from handbook.sequence import draw, parse
@@ -105,3 +106,30 @@ def test_the_figure_of_routed_linkage_has_a_dot_for_each_run_and_a_line_for_each
     assert drawn.count("<circle") == 2 * runs.count(",people,")
     assert drawn.count("<polyline") == 2 * 3
     assert draw_growth(runs, plans.replace("117001024", "217001024")) != drawn
+
+
+def test_the_graphs_of_neighbours_have_the_edges_of_the_library() -> None:
+    panels = ElementTree.fromstring(draw_neighbours()).findall(f"{SVG}g")
+    found = [edges_drawn(panel) for panel in panels]
+    expected = [{frozenset(edge) for edge in panel.graph.edges} for panel in PANELS]
+    assert found == expected
+    # As in the paper: all is connected; all with one output are; a record of two that match nothing is kept.
+    assert [len(edges) for edges in found] == [36, 33, 30]
+    assert [len(panel.graph.components()) for panel in PANELS] == [1, 8, 8]
+    assert found[1] - found[2] == {
+        frozenset(pair) for pair in [((3, 4), (5, 6)), ((3, 5), (4, 6)), ((3, 6), (4, 5))]
+    }
+
+
+def edges_drawn(panel: ElementTree.Element) -> set[frozenset[tuple[int, ...]]]:
+    """The pairs of tables that lines join, by the circles at their ends and the words within those."""
+    circles, words = panel.findall(f"{SVG}circle"), panel.findall(f"{SVG}text")[2:]
+    tables = {}
+    for circle, word in zip(circles, words, strict=True):
+        assert circle.attrib["cx"] == f"{float(word.attrib['x'])}"
+        name = word.text or ""
+        tables[circle.attrib["cx"], circle.attrib["cy"]] = tuple(map(int, name.replace("∅", "").split()))
+    drawn = [line.attrib for line in panel.findall(f"{SVG}line")]
+    found = {frozenset(tables[line[f"x{end}"], line[f"y{end}"]] for end in "12") for line in drawn}
+    assert len(found) == len(drawn)
+    return found

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from accord.errors import ConnectionLostError, TrustError
 from accord.notices import Dropped, Listening, Notice, tell_nobody
 from accord.peer import connect as connect_module
 from accord.peer import port as ports
-from accord.peer.connect import HostPort, connect
+from accord.peer.connect import HostPort, connect, trust_error
 from accord.peer.identity import make_identity
 from accord.peer.listener import listen
 from accord.peer.port import CALLERS
@@ -229,6 +230,13 @@ def serve_nothing(port: int, until: threading.Event) -> threading.Thread:
     thread = threading.Thread(target=work)
     thread.start()
     return thread
+
+
+@pytest.mark.parametrize("error", [ssl.SSLEOFError(), ssl.SSLZeroReturnError(), ConnectionResetError()])
+def test_an_end_without_a_word_is_no_stranger(error: Exception) -> None:
+    """Of a tunnel whose far end is not there, whichever Python names it."""
+    assert isinstance(trust_error(error, "bob"), ConnectionLostError)
+    assert isinstance(trust_error(ssl.SSLError("wrong version number"), "bob"), TrustError)
 
 
 @pytest.mark.slow

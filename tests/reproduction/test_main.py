@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import __main__, catalogue, claims_paper, report
+from reproduction import __main__, catalogue, report, seeds
 from reproduction.__main__ import main
 from reproduction.catalogue import EXPERIMENTS
-from reproduction.claims import Claim, ClaimError, graded
+from reproduction.claims import Claim, ClaimError, Part, Range
+from reproduction.claims_paper import CLAIMS
 from reproduction.sweep import stored
 from tests.reproduction.worlds import Squares, lab
 
@@ -133,16 +134,18 @@ def test_ctrl_c_ends_with_its_code_and_the_same_command_goes_on(
 def test_a_claim_that_fails_or_lacks_rows_ends_with_its_exit_code(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "EVIDENCE", ())
-    for held, explanation, code in ((False, "", 11), (False, "known", 0), (True, "", 0)):
-        finding = graded(held, "so", explanation=explanation)
-        claim = Claim(5, "all is well", "always", lambda e, finding=finding: finding)  # type: ignore[misc]
-        monkeypatch.setattr(claims_paper, "CLAIMS", (claim,))
+    monkeypatch.setattr(seeds, "EVIDENCE", ())
+    for value, explanation, code in ((2, "", 11), (2, "known", 0), (1, "", 0)):
+        claim = Claim(
+            5, "all is well",
+            (Part("so", Range(1, 1), lambda e, value=value: value),),  # type: ignore[misc]
+            lambda means, explanation=explanation: explanation, about=(),  # type: ignore[misc]
+        )  # fmt: skip
+        monkeypatch.setattr(report, "CLAIMS", (claim,))
         assert command("claims", "--quick", "--out", str(tmp_path)) == code
         said = capsys.readouterr()
-        assert "| 5 | all is well | always | so |" in said.out
+        assert "| 5 | all is well | so: " in said.out
         assert (": 5." in said.err) == (code == 11)
-    monkeypatch.undo()
-    monkeypatch.setattr(catalogue, "EVIDENCE", ())
+    monkeypatch.setattr(report, "CLAIMS", CLAIMS)
     assert command("claims", "--quick", "--out", str(tmp_path)) == 11
     assert "not run" in capsys.readouterr().out

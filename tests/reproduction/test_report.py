@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,11 @@ from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.drawing import save, short, slope
 from reproduction.fuzzy import fuzzy_text
 from reproduction.lab import FULL, OURS, PAPER, QUICK, Lab
+from reproduction.provenance import remember
 from reproduction.replication import STEPS, factors
-from reproduction.report import available, draw_all, page, remember_machine, table1_text
-from reproduction.sweep import Experiment, Results, Row, only
+from reproduction.report import available, draw_all, page, table1_text
+from reproduction.seeds import EVIDENCE, FOLDER, needed, sizes
+from reproduction.sweep import Experiment, Point, Results, Row, only
 
 WORDS = {
     "how": "measured",
@@ -25,10 +27,10 @@ WORDS = {
 }
 
 
-def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
+def made_up(experiment: Experiment, lab: Lab, folder: Path, points: Sequence[Point] | None = None) -> None:
     """A complete results file with plausible numbers, so that drawing needs no run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    for place, point in enumerate(experiment.points(lab.size)):
+    for place, point in enumerate(experiment.points(lab.size) if points is None else points):
         days = float(point.get("days", 1))
         values: dict[str, float | str] = {name: 1e4 * days + place for name in experiment.measures}
         values |= {name: 0.5 for name in ("recall", "expected_recall", "ratio") if name in values}
@@ -44,8 +46,13 @@ def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
 def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
     lab, folder = Lab(FULL, None, 0), tmp_path_factory.mktemp("evaluation")
     for experiment in EXPERIMENTS.values():
-        remember_machine(folder / "results", experiment.name, 2, 0.5)
+        remember(folder / "results", experiment.name, 0.5)
         made_up(experiment, lab, folder / "results")
+    for number, size in enumerate(sizes(FULL)):
+        for experiment in EVIDENCE:
+            made_up(
+                experiment, Lab(size, None, number), folder / "results" / FOLDER, needed(experiment, size)
+            )
     return lab, folder
 
 
@@ -198,27 +205,16 @@ def test_the_page_says_how_taxi_was_made(results: tuple[Lab, Path], tmp_path: Pa
     # Only whether the folder is there decides; where files are looked at, one is needed.
     (tmp_path / "data" / "taxi" / "pickups.csv").write_text("quality\n")
     real = Lab(FULL, tmp_path / "data", 0)
-    remember_machine(tmp_path, "replication", 2, 0.5)
+    remember(tmp_path, "replication", 0.5)
     made_up(EXPERIMENTS["replication"], real, tmp_path)
     text = page(real, tmp_path)
     assert "up to 300,000 a day" in text
     assert "data: Taxi resampled from real pick-ups." in text
 
 
-def test_results_of_two_machines_are_not_mixed(results: tuple[Lab, Path], tmp_path: Path) -> None:
-    lab, whole = results
-    for path in (whole / "results").iterdir():
-        (tmp_path / path.name).write_text(path.read_text())
-    assert page(lab, tmp_path).count("2 cores with a load of 0.5 by") == 1
-    remember_machine(tmp_path, "clock", 8, 3.0)
-    text = page(lab, tmp_path)
-    assert re.search(r"; clock: [^;]*, 8 cores with a load of 3 by all that ran there\.\n", text)
-    assert re.search(r"measured: size, variants[^:]*, link: [^;]*, 2 cores with a load of 0.5 by", text)
-
-
 def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     lab = Lab(FULL, None, 0)
-    remember_machine(tmp_path, "noise", 2, 0.5)
+    remember(tmp_path, "noise", 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
     assert "Not run: size (220 of 220 points), variants" in text
@@ -234,9 +230,11 @@ def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(
     results: tuple[Lab, Path], tmp_path: Path, share: float
 ) -> None:
     lab, whole = results
-    for path in (whole / "results").glob("*.csv"):
+    (tmp_path / FOLDER).mkdir()
+    for path in (whole / "results").rglob("*.csv"):
         lines = path.read_text().splitlines(keepends=True)
-        (tmp_path / path.name).write_text("".join(lines[: 2 + int(share * (len(lines) - 2))]))
+        kept = "".join(lines[: 2 + int(share * (len(lines) - 2))])
+        (tmp_path / path.relative_to(whole / "results")).write_text(kept)
     text = page(lab, tmp_path)
     rows = available(lab, tmp_path)
     shown = {path.stem for path in draw_all(rows, tmp_path / "figures", lab.size)}

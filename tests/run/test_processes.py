@@ -68,6 +68,7 @@ def test_cut_in_the_middle(tmp_path: Path) -> None:
     check(tmp_path, Fault(17_000, True))
 
 
+@pytest.mark.slow
 def test_killed_when_charged(tmp_path: Path) -> None:
     check(tmp_path, kill=(Side.B, "charged"))
 

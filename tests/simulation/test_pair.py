@@ -24,12 +24,14 @@ from accord.entropy import Seeded
 from accord.errors import DataError, UsageError
 from accord.fields.columns import Bits, Integers
 from accord.fields.load import load_records
+from accord.fields.schema import CategoryField
 from accord.rules.evaluate import Tables, holds
 from accord.rules.text import parse_rule
 from accord.side import Side
 from accord.simulation.pair import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
 from accord.simulation.truth import read_truth, score
 from accord.table.sinks.files import write_table
+from reproduction import paper_data
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 from tests.fields.made_ids import read_made
 
@@ -161,6 +163,21 @@ def test_abt_buy_as_in_the_paper(real_data: Path) -> None:
     assert agreed.plan.bins == 48
     assert several.a.num_rows == 1_500
     assert several.truth.num_rows > 100
+
+
+def test_the_shares_of_brands(real_data: Path) -> None:
+    """MATHS §14.3: the sizes of the two tables, and the share of pairs that the brands leave."""
+    folder = real_data / "abt_buy"
+    abt, buy = (paper_data._latin_csv(folder / name) for name in ("Abt.csv", "Buy.csv"))
+    assert (len(abt), len(buy)) == (1_081, 1_092)
+    brand = abt_buy(folder, per_day=10)[1].fields["brand"]
+    assert isinstance(brand, CategoryField)
+    listed = [
+        np.array([np.mean(names == value) for value in brand.values])
+        for names in (paper_data._first_word(abt["name"]), paper_data._brand_of_buy(buy))
+    ]
+    left = listed[0] @ listed[1] + (1 - listed[0].sum()) * (1 - listed[1].sum())
+    assert (len(brand.values), round(float(left), 4), round(25 * float(left), 2)) == (15, 0.1716, 4.29)
 
 
 def test_abt_buy_agrees_with_a_slow_join(real_data: Path) -> None:

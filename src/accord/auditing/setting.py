@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.errors import BudgetError
@@ -69,9 +70,14 @@ class SideFacts:
         """What ε means, in words; rounded up. *Requires* a cost."""
         assert self.cost is not None
         such = "record" if self.records_per_person == 1 else "person"
-        most = math.ceil(1000 / (1 + math.exp(-float(self.cost.epsilon)))) / 10
+        most = suspicion(self.cost.epsilon)
         further = f"further only with probability {self.beyond:.2g}" if self.beyond else "not further"
         return f"a suspicion of 50 % about such a {such} can rise to {most:g} %, {further}"
+
+
+def suspicion(epsilon: Fraction) -> float:
+    """To how many per cent ε lets a suspicion of 50 % rise, rounded up."""
+    return math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from accord.cli.completion import complete_account, complete_partner, complete_w
 from accord.cli.options import LayoutFile, Raw, named_state, read_own_layout
 from accord.cli.places import PAIRS, TABLE, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
+from accord.cli.waiting import resume_or_link, wanted
 from accord.cli.words import as_options
 from accord.errors import DeclinedError, OtherIdsError, UsageError
 from accord.wording import counted
@@ -99,6 +100,13 @@ def link(
     yes: Annotated[
         bool, typer.Option("--yes", help="Agree to what is spent and shown; for scripts.")
     ] = False,
+    resume_first: Annotated[
+        bool,
+        typer.Option(
+            "--resume-first",
+            help="For timers: if a run of this agreement and partner waits, continue it instead.",
+        ),
+    ] = False,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -153,6 +161,7 @@ def link(
     from accord.run.link import own_side
     from accord.run.output import output_headings
     from accord.run.verbs import link as run
+    from accord.run.verbs import resume as resume_run
     from accord.table.sinks.targets import as_target_or_none, require_free
     from accord.table.sources.opening import input_places
 
@@ -161,36 +170,43 @@ def link(
     accepted = set(accept or ())
     target, side = as_target_or_none("out", out), own_side(agreed, partner)
     _require_file(target, agreed, side, as_json)
-    if target is not None:
+    runs = wanted(state, agreed, partner, dataset, series) if resume_first else None
+    # What a run that waits has written, it may replace: that is judged when it is resumed.
+    if target is not None and not (runs and runs.find()):
         read = [*input_places(table), agreement, layout or layout_beside(table)]
         headings = output_headings(agreed, side)
         require_free(target, [place for place in read if place is not None], force, headings)
     with Display(as_json, quiet) as display, compiling_beside(agreed):
         account = choose_account(dataset, state, asking=not yes)
+        how: dict[str, Any] = {
+            "listen": listen,
+            "connect": connect,
+            "out": target,
+            "force": force,
+            "state": state,
+            "tell": display.tell,
+            "reach": _reach(wait, timeout),
+            "workers": _number_or_name(workers),
+            "trust_cluster": trust_cluster,
+        }
         start = partial(
             run,
             table,
             agreed,
             partner=partner,
-            listen=listen,
-            connect=connect,
-            out=target,
-            force=force,
             dataset=account,
             snapshot=snapshot,
             layout=laid_out,
-            state=state,
             confirm=_confirm(yes, yes and (quiet or as_json), tell_shown_ids(agreed, side, laid_out)),
-            tell=display.tell,
-            reach=_reach(wait, timeout),
             raw=raw,
-            workers=_number_or_name(workers),
-            trust_cluster=trust_cluster,
             series=series,
             unchanged_only=Accept.unchanged_only in accepted,
             let_wait=Accept.let_wait in accepted,
+            **how,
         )
-        linked = _ask_of_ids(start, Accept.mostly_new in accepted, asking=not yes)
+        begin = partial(_ask_of_ids, start, Accept.mostly_new in accepted, asking=not yes)
+        go_on = partial(resume_run, data=table, **how)
+        linked = begin() if runs is None else resume_or_link(runs, begin, go_on)
     _show(linked, as_json, raw)
 
 

@@ -47,8 +47,8 @@ def example(*lines: str) -> str:
 def named_state(context: typer.Context) -> Path | None:
     """The state folder that was named before the command, if any."""
     found = context.find_root().params.get("state")
-    assert found is None or isinstance(found, Path)
-    return found
+    # Older typers leave the text that was typed.
+    return None if found is None else Path(found)
 
 
 def read_own_layout(agreement: Agreement, file: Path | None, table: Place | None) -> Layout:

@@ -15,11 +15,13 @@ HtmlFile = Annotated[
 ]
 
 
-def require_page(path: Path, inputs: Iterable[Path | None], force: bool, option: str = "html") -> None:
+def require_page(
+    path: Path, inputs: Iterable[Path | None], force: bool, option: str = "html", ending: str = ".html"
+) -> None:
     """Raise before any work unless a page can be written there; `option` is the argument that named it."""
     from accord.table.sinks.files import require_target
 
-    require_target(path, [given for given in inputs if given is not None], force, option, (".html",))
+    require_target(path, [given for given in inputs if given is not None], force, option, (ending,))
 
 
 def write_page(path: Path, content: str, force: bool, option: str = "html", *, private: bool) -> None:

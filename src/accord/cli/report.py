@@ -1,4 +1,7 @@
-"""`accord report`: a run as one HTML file, for its owner or, with --share, for others."""
+"""`accord report`: a run as one HTML file, for its owner or, with --share, for others.
+
+With --dpia it is a Markdown file, which a data protection officer goes on writing.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from accord.cli.completion import complete_run
 from accord.cli.options import named_state
 from accord.cli.pages import require_page, write_page
 from accord.cli.terminal import say
+from accord.wording import counted
 
 
 def report(
@@ -20,31 +24,40 @@ def report(
         str,
         typer.Argument(metavar="RUN", help="As `accord runs` names it.", autocompletion=complete_run),
     ],
-    out: Annotated[Path, typer.Option(help="Where to write it: FILE.html.")],
+    out: Annotated[Path, typer.Option(help="Where to write it: FILE.html, or FILE.md with --dpia.")],
     share: Annotated[
         bool, typer.Option("--share", help="For others: from the agreement and the receipt alone.")
+    ] = False,
+    dpia: Annotated[
+        bool,
+        typer.Option(
+            "--dpia", help="The skeleton of a data protection impact assessment, from the same two alone."
+        ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Describe a run on one page for a browser.
 
     What was agreed, who learned what, what it cost. The page loads nothing from anywhere; without --share
-    it is for your own eyes.
+    it is for your own eyes. With --dpia it is a file to go on writing, for your data protection officer.
     """
     from accord.errors import UsageError
+    from accord.report.dpia import assess
+    from accord.report.dpia_risks import OPEN
     from accord.report.receipt_page import share as share_run
     from accord.report.run_page import describe_forgotten, describe_run
     from accord.run.remembered import Forgotten, no_receipt, remember
     from accord.state.folder import open_state
 
-    require_page(out, (), force, "out")
+    require_page(out, (), force, "out", ".md" if dpia else ".html")
     found = remember(open_state(named_state(context), os.environ, new=False), run)
     if isinstance(found, Forgotten):
-        if share:
-            raise UsageError(
-                problem=f"The run {run} was forgotten; a shared report is made from its receipt."
-            )
+        if share or dpia:
+            made = "a shared report is made from its receipt" if share else "its agreement is not kept"
+            raise UsageError(problem=f"The run {run} was forgotten; {made}.")
         content = describe_forgotten(found)
+    elif dpia:
+        content = assess(found.agreement, found.receipt)
     elif not share:
         content = describe_run(found)
     elif found.receipt is None:
@@ -53,5 +66,8 @@ def report(
         )
     else:
         content = share_run(found.agreement, found.receipt)
-    write_page(out, content, force, "out", private=not share)
-    say("It may be shown to others." if share else "It is for your own eyes.")
+    write_page(out, content, force, "out", private=not (share or dpia))
+    if dpia:
+        open_points = counted(content.count(OPEN), "point is", "points are")
+        say(f"{open_points} open, marked '{OPEN} by …]'. It is no legal advice.")
+    say("It may be shown to others." if share or dpia else "It is for your own eyes.")

@@ -282,6 +282,10 @@ def _drain(connection: ssl.SSLSocket) -> None:
         connection.close()
 
 
+ENDED = ssl.SSLEOFError, ssl.SSLZeroReturnError
+"""An end without a word has either name, by the version of Python."""
+
+
 def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostError:
     """A failed handshake in words: who does not trust whom, and why."""
     if isinstance(error, TrustError):
@@ -298,7 +302,7 @@ def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostEr
         return TrustError(problem=f"{partner} refuses your card: it has expired.", mend=mend)
     if "ALERT" in reason and "VERSION" not in reason and "INTERNAL" not in reason:
         return TrustError(problem=f"{partner} refuses your card: it is not the one it knows.", mend=ASK_CARD)
-    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ENDED):
         problem = f"Whoever answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
         return TrustError(problem=problem, mend="Check host and port on both sides.")
     return _lost_early(partner)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
-from accord.errors import DifferentAgreementError, PeerError, RefusedError
+from accord.errors import DifferentAgreementError, OtherRunError, PeerError, RefusedError
 from accord.fields.vectors import readers, texts_digest
 from accord.limits import MOST_BYTES, load_bounded
 from accord.protocols.parts.own_side import MOST_RECORDS
@@ -188,7 +188,7 @@ def require_same_run(own: Hello, other: Hello, partner: str) -> None:
     else:
         problem = f"{partner} resumes the run {other.run}, but you {own.run}. Resume the same, or both run"
     mend = "`accord link`, which costs nothing again under the same `snapshot=`."
-    raise RefusedError(problem=f"{problem} {mend}")
+    raise OtherRunError(problem=f"{problem} {mend}", theirs=other.run)
 
 
 def run_name(own: Hello, other: Hello) -> str:

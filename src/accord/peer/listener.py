@@ -13,7 +13,7 @@ import ssl
 
 from accord.errors import ConnectionLostError, TrustError
 from accord.notices import Listening, Tell
-from accord.peer.connect import ASK_CARD, WELCOME, HostPort, make_context
+from accord.peer.connect import ASK_CARD, ENDED, WELCOME, HostPort, make_context
 from accord.peer.identity import Card
 from accord.peer.port import Acceptor, Caller, open_port
 from accord.state.folder import State
@@ -100,6 +100,6 @@ class _Candidate(Caller[ssl.SSLSocket]):
             return "it showed no card"
         if "ALERT" in name and "VERSION" not in name and "INTERNAL" not in name:
             return "it refuses your card"
-        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ENDED):
             return "it does not speak TLS 1.3 as Accord does"
         return "it went away"

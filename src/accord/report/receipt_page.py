@@ -81,8 +81,8 @@ def tell_agreement(agreement: Agreement) -> Section:
         ("B", agreement.party(Side.B)),
         ("A match is", element("code", str(agreement.rule))),
         ("Fields", ", ".join(agreement.names)),
-        ("Compared", f"{_tell_compared(plan.bins)}{passes}; {finds}"),
-        *_tell_output(agreement),
+        ("Compared", f"{tell_compared(plan.bins)}{passes}; {finds}"),
+        *tell_output(agreement),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
         *([("Series", series_section.tell_declared(agreement))] if agreement.series is not None else []),
         ("Digest", element("code", agreement.digest)),
@@ -91,20 +91,21 @@ def tell_agreement(agreement: Agreement) -> Section:
     return Section("What was agreed", join([facts(shown), *_worth_knowing(agreement), whole]))
 
 
-def _tell_output(agreement: Agreement) -> list[tuple[str, Markup | str | int]]:
+def tell_output(agreement: Agreement) -> list[tuple[str, str]]:
     """What comes out, and for whom."""
     output = agreement.output
     if output.answers:
         return [("What comes out", f"{tell_answer(agreement)}; nobody is shown")]
     called = "a name of this run alone" if output.ids == "pseudonyms" else "its id"
-    shown: list[tuple[str, Markup | str | int]] = []
+    shown = []
     for side in Side:
         to = "nothing" if output.learner is side else ", ".join([called, *_columns(agreement, side)])
         shown.append((f"{side.value} shows of a match", to))
     return shown
 
 
-def _tell_compared(bins: int) -> str:
+def tell_compared(bins: int) -> str:
+    """Which pairs meet."""
     return f"records that share one of {bins:,} bins" if bins > 1 else "all records with all records"
 
 
@@ -122,12 +123,8 @@ def guarantee(agreement: Agreement) -> Section:
     rows = []
     for side in Side:
         told = agreement.leakage(side)
-        several = agreement.protocol.records_per_person(side) or 1
-        whom = f"each person with up to {several:,} records" if several > 1 else "each record"
-        if agreement.series is not None:
-            whom = series_section.whom(agreement.series, several)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
-        rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
+        rows.append([f"{agreement.party(side)} ({side.value})", *numbers, protected(agreement, side)])
     which = "" if agreement.output.answers else " that matches nothing in the other table"
     promise = (
         f"For each of those below{which}: whatever the partner saw is at most e^ε times as likely as if it "
@@ -152,6 +149,14 @@ def guarantee(agreement: Agreement) -> Section:
             ]
         ),
     )
+
+
+def protected(agreement: Agreement, side: Side) -> str:
+    """For whom the promise to a side is."""
+    several = agreement.protocol.records_per_person(side) or 1
+    if agreement.series is not None:
+        return series_section.whom(agreement.series, several)
+    return f"each person with up to {several:,} records" if several > 1 else "each record"
 
 
 def tell_learned(

@@ -53,6 +53,7 @@ def test_of_what_says_the_same_the_lightest_is_taken() -> None:
 def test_a_chain_of_digits_gives_the_sign() -> None:
     program = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
     (share,) = program.shares
+    assert (share.bits, len(program.lookups)) == (37, 12), "[MATHS §11.3]"
     random = np.random.default_rng(0)
     for value in [-1, 0, 1, *random.integers(-(10**9), 10**9, 100).tolist()]:
         mine = int(random.integers(1 << share.bits))

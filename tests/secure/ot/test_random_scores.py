@@ -90,7 +90,7 @@ def rows_of(random: np.random.Generator, circuit: Node, side: Side) -> Table:
     return found
 
 
-@pytest.mark.parametrize("programs", [10, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [5, pytest.param(2_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", ["ot", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ot silent", "ot field=4"))]
 )

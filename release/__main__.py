@@ -1,0 +1,38 @@
+"""`python -m release build [FOLDER]` makes a release; `python -m release lowest` prints constraints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+from release.building import ROOT, build, require_clean, time_of, write_sums
+from release.lowest import lowest
+from release.materials import bill, resolve
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m release", description="The files of a release.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    building = commands.add_parser(
+        "build", help="sdist, wheel, bill of materials, checksums of the last commit"
+    )
+    building.add_argument("folder", nargs="?", type=Path, default=Path("dist"))
+    commands.add_parser("lowest", help="the lowest versions of what Accord needs, one a line")
+    asked = parser.parse_args()
+    if asked.command == "lowest":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        sys.stdout.writelines(f"{line}\n" for line in lowest(project["dependencies"]))
+        return 0
+    require_clean()
+    _, wheel = build("HEAD", asked.folder)
+    materials = json.dumps(bill(resolve(wheel), time_of("HEAD")), indent=2, ensure_ascii=False)
+    (asked.folder / f"{wheel.name}.cdx.json").write_text(materials + "\n", encoding="utf-8")
+    write_sums(asked.folder)
+    sys.stdout.writelines(f"{path}\n" for path in sorted(asked.folder.iterdir()))
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+"""`accord link --resume-first`: both sides come to the same, wherever a run was cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.cli.waiting import UNATTENDED, Wanted, reconsider, resume_or_link
+from accord.errors import NotResumedError, OtherRunError
+from accord.side import Side
+from accord.state.runs import open_run
+from tests.run import faults
+from tests.run.faults import Office, Wire
+
+
+def wanted(office: Office, **other: Any) -> Wanted:
+    whole = Wanted(office.state, office.partner, office.agreement.to_toml(), "table", None)
+    return replace(whole, **other)
+
+
+def decide(both: dict[Side, Office]) -> tuple[str | None, str | None]:
+    """What both attempt in the end: at first what each knows of, then by what the other attempted."""
+    runs = {side: wanted(office) for side, office in both.items()}
+    first = {side: run.find() for side, run in runs.items()}
+    if first[Side.A] == first[Side.B]:
+        return first[Side.A], first[Side.B]
+    a, b = (reconsider(runs[side], first[side], first[side.other] or "") for side in Side)
+    return a, b
+
+
+def frames(folder: Path) -> int:
+    wire = Wire()
+    faults.link(faults.offices(folder), wire)
+    return len(wire.passed)
+
+
+def cut(folder: Path, wire: Wire) -> dict[Side, Office]:
+    both = faults.offices(folder)
+    faults.link(both, wire)
+    return both
+
+
+def require_same(both: dict[Side, Office]) -> None:
+    """Both attempt the same, and no charge of a run that is not done on both sides is given up."""
+    a, b = decide(both)
+    assert a == b
+    charged = {row.run for office in both.values() for row in office.ledger.runs()}
+    done = [office.run is not None and office.run.manifest.done for office in both.values()]
+    assert a is None if all(done) else {a} - {None} == charged or not charged
+
+
+@pytest.mark.parametrize("moment", [1, 3, 4, 5, 6, 7, 12])
+@pytest.mark.parametrize("lost", [False, True])
+def test_wherever_it_is_cut_both_attempt_the_same(moment: int, lost: bool, tmp_path: Path) -> None:
+    require_same(cut(tmp_path, Wire(moment, lost)))
+
+
+@pytest.mark.slow
+def test_at_every_moment_and_with_frames_that_reach_one_side_alone(tmp_path: Path) -> None:
+    for n in range(frames(tmp_path / "whole")):
+        for lost in (False, True):
+            require_same(cut(tmp_path / f"{n}-{lost}", Wire(n, lost)))
+        for side in Side:
+            require_same(cut(tmp_path / f"{n}-{side}", Wire(to={side: n}, told=True)))
+
+
+@dataclass
+class UntilDone(Wire):
+    """Ends, with all that is on its way, as soon as one side is done."""
+
+    both: dict[Side, Office] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        return any(office.run is not None and office.run.manifest.done for office in self.both.values())
+
+
+def test_a_side_that_is_done_helps_the_one_that_was_cut_before_the_receipt(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both, UntilDone(lost=True, both=both))
+    assert [o.run.manifest.done for o in both.values() if o.run].count(True) == 1
+    a, b = decide(both)
+    assert a == b == faults.common_run(both)
+
+
+def test_only_runs_of_the_same_agreement_partner_account_and_series_are_continued(tmp_path: Path) -> None:
+    office = cut(tmp_path, Wire(12))[Side.A]
+    name = wanted(office).find()
+    assert name is not None
+    assert wanted(office, dataset=None).find() == wanted(office, dataset="Table").find() == name
+    for other in ({"agreement": "other"}, {"partner": "carol"}, {"dataset": "other"}, {"series": "monthly"}):
+        assert wanted(office, **other).find() is None
+        assert wanted(office, **other).known(name) is None
+    assert wanted(office).known("0123456789abcdef") is None
+
+
+def calls(runs: Wanted, *theirs: str) -> list[str | None]:
+    """What is attempted, in turn; each time the partner turns out to do something else."""
+    found: list[str | None] = []
+    answers = iter(theirs)
+
+    def go_on(name: str | None = None) -> Any:
+        found.append(name)
+        for other in answers:
+            raise OtherRunError(problem="Something else.", theirs=other)
+        return "linked"
+
+    linked: Any = resume_or_link(runs, go_on, go_on)
+    assert linked == "linked"
+    return found
+
+
+def test_what_waits_is_resumed_and_otherwise_a_run_begins(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    assert calls(wanted(both[Side.A])) == [None]
+    faults.link(both, Wire(12))
+    name = wanted(both[Side.A]).find()
+    assert calls(wanted(both[Side.A])) == [name]
+    # The partner began anew; a run that was charged is attempted once more, and then it is given to a person.
+    assert calls(wanted(both[Side.A]), "") == [name, name]
+    with pytest.raises(OtherRunError):
+        calls(wanted(both[Side.A]), "", "")
+
+
+def test_a_run_that_is_cut_again_and_again_is_left_to_a_person(tmp_path: Path) -> None:
+    office = cut(tmp_path, Wire(12))[Side.A]
+    name = wanted(office).find()
+    assert name is not None
+    open_run(office.state, name).change(resumes=UNATTENDED - 1)
+    assert calls(wanted(office)) == [name]
+    open_run(office.state, name).change(resumes=UNATTENDED)
+    with pytest.raises(NotResumedError, match=f"`accord resume {name}`"):
+        calls(wanted(office))
+
+
+def test_a_closed_run_is_not_continued(tmp_path: Path) -> None:
+    office = cut(tmp_path, Wire(12))[Side.A]
+    name = wanted(office).find()
+    assert name is not None
+    open_run(office.state, name).change(wrong=3)
+    assert calls(wanted(office)) == [None]

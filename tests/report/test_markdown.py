@@ -1,0 +1,53 @@
+"""Whatever a text holds, Markdown shows it as it is spelt and makes nothing of it."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from accord.report.markdown import Markdown, bullets, code, heading, join, labelled, paragraph, plain
+from tests.report import hostile
+
+LOOKS_LIKE_MARKDOWN = (
+    *("# head", "- item", "1. first", "1) first", "=== ", "a_b", "_a_", "**b**", "[a](http://b)", "![a](b)"),
+    *("<b>x</b>", "&lt;", "`x", "a|b", "~~a~~", "\\", "a\nb", "    code", "http://a.b"),
+)
+
+
+def _tags(text: str) -> set[str]:
+    return set(re.findall(r"<(\w+)", MarkdownIt("commonmark").enable("table").render(text)))
+
+
+def _shown(text: str) -> str:
+    return unescape(re.sub("<[^>]*>", "", MarkdownIt("commonmark").render(text))).strip()
+
+
+@pytest.mark.parametrize("text", [*hostile.ALL, *LOOKS_LIKE_MARKDOWN])
+def test_a_text_is_text(text: str) -> None:
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    assert _tags(bullets([text])) <= {"ul", "li"}
+    assert _tags(paragraph(f"by {text}")) == {"p"}
+    assert _shown(paragraph(f"by {text}")).split() == f"by {shown}".split()
+    assert _tags(heading(2, text)) == {"h2"}
+    assert _tags(paragraph(labelled("Name", text))) == {"p", "strong"}
+
+
+@given(st.text(alphabet="ab1.)#-+=*_`[](){}<>&|\\~! ", max_size=30))
+def test_no_text_becomes_more_than_text(text: str) -> None:
+    assert _tags(f"x\n{bullets([text])}") <= {"p", "ul", "li", "code"}
+    assert _tags(paragraph("x", code(f"y{text}"))) == {"p", "code"}
+
+
+def test_commands_and_single_words_are_set_as_code() -> None:
+    assert plain("run `accord ledger`, or `and`") == "run `accord ledger`, or `and`"
+    assert plain("`<b>`") == "\\`\\<b\\>\\`"
+
+
+def test_what_is_markdown_is_left_alone() -> None:
+    assert join([Markdown("**a**"), "*b*"]) == "**a** \\*b\\*"
+    assert plain(plain("*")) == "\\*"

@@ -1,0 +1,299 @@
+"""Whole sessions over TLS between real processes look the same for neighbouring tables [MATHS §1.3, §2.1].
+
+With coupled noise all that a partner, or who is on the line, sees of two sessions has the same shape: sizes,
+numbers and order of TLS records and of frames, what is printed, the pairs, the receipt. `sessions.py` says
+what is compared. The controls show that a party which departs from the protocol is noticed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.fields.load import load_records
+from accord.side import Side
+from tests.run import faults
+from tests.run.session_side import Plan, true_counts
+from tests.run.sessions import Rows, Seen, Session, World, write_table
+
+A: Rows = [(f"A{i}", x, y) for i, (x, y) in enumerate(faults.A_ROWS)]
+B: Rows = [(f"B{i}", x, y) for i, (x, y) in enumerate(faults.B_ROWS)]
+TABLES = {Side.A: A, Side.B: B}
+MATCHED = {Side.A: ["A0", "A1", "A2", "A4", "A6"], Side.B: ["B0", "B1", "B2", "B3", "B5", "B7"]}
+"""Under a rule of one step of distance; of equal points A6 and B5 alone are left."""
+STRANGERS = {Side.A: ["A3"], Side.B: ["B4"]}
+"""Who is replaced, and matches nothing."""
+INSTEAD: dict[str, dict[Side, Rows]] = {
+    "in other bins": {
+        Side.A: [("a much longer id than any other", 3, 11)],
+        # In all four cells, where the other was in one.
+        Side.B: [("b", 8, 8)],
+    },
+    "left out": {Side.A: [("A3", None, 2)], Side.B: [("B4", None, 9)]},
+}
+COUNTS = {Side.A: [9] * 4, Side.B: [12] * 4}
+REPORTS: dict[Side, dict[str, Any]] = {
+    side: {name: 7 * place % 16 for place, (name, *_) in enumerate(TABLES[side])} | {"": [3]} for side in Side
+}
+"""Of everybody but who is replaced, in whose place another reports what it did."""
+for one in Side:
+    REPORTS[one].pop(STRANGERS[one][0])
+    REPORTS[one][{Side.A: "A6", Side.B: "B5"}[one]] = 15
+
+
+def agreement(kind: str = "plain", **changes: Any) -> Agreement:
+    """That of runs which are cut, where a point without x is left out."""
+    plain = faults.agreement(kind).model_dump(mode="json")
+    plain["fields"]["x"]["missing"] = "skip"
+    return Agreement.model_validate(plain | changes)
+
+
+def with_options(kind: str, **options: Any) -> Agreement:
+    plain = agreement(kind).model_dump(mode="json")
+    return agreement(kind, protocol=plain["protocol"] | options)
+
+
+def local_dp() -> Agreement:
+    plain = agreement("psi").model_dump(mode="json")
+    plain |= {"one_to_one": False, "blocking": [{"kind": "key", "field": "x"}]}
+    own = {"epsilon": "1"}
+    plain["protocol"] = {"name": "local-dp", "window": 4, "greedy": False, "A": own, "B": own}
+    return Agreement.model_validate(plain)
+
+
+def answering(kind: str = "routed", **output: Any) -> Agreement:
+    return agreement(kind, output=output, disclose={"A": [], "B": []})
+
+
+def replaced(side: Side, instead: Rows, strangers: list[str] | None = None) -> Rows:
+    """A table with others in the places of some."""
+    gone, new = strangers or STRANGERS[side], iter(instead)
+    return [next(new) if row[0] in gone else row for row in TABLES[side]]
+
+
+def session(
+    agreed: Agreement, side: Side = Side.B, instead: Rows | None = None, cheat: str = "", **given: Any
+) -> Session:
+    """Both tables, that of a side with others in the place of a stranger."""
+    rows = TABLES | ({} if instead is None else {side: replaced(side, instead)})
+    plans: dict[Side, Plan] = {
+        one: {"counts": COUNTS[one], "reports": REPORTS[one], "first": MATCHED[one], "answer": 1}
+        for one in Side
+    }
+    plans[side]["cheat"] = cheat
+    return Session(agreed, rows, plans, side, **given)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("sessions"))
+
+
+@pytest.fixture(scope="module")
+def plain(world: World) -> Seen:
+    """What A sees of B's own table."""
+    return world.hold(session(agreement()))
+
+
+def test_a_record_in_other_bins_looks_the_same(world: World, plain: Seen) -> None:
+    seen = world.hold(session(agreement(), instead=INSTEAD["in other bins"][Side.B]))
+    assert plain.ends == {Side.A: 0, Side.B: 0}
+    assert plain.pairs.count(b"\n") == 7
+    assert len(plain.line[0][1]) > len(plain.frames[0]) > 10
+    assert plain.differs(seen) == []
+
+
+def test_who_tells_true_counts_is_noticed(world: World) -> None:
+    one, other = (
+        world.hold(session(agreement(), instead=instead, cheat="true counts"))
+        for instead in (None, INSTEAD["in other bins"][Side.B])
+    )
+    assert {"line", "frames", "order", "printed", "receipt"} <= set(one.differs(other))
+    assert one.pairs == other.pairs
+
+
+KINDS = {
+    "plain": agreement("plain"),
+    "greedy": agreement("greedy"),
+    "one-to-one": agreement("one-to-one"),
+    "all-pairs": with_options("all-pairs", greedy=False),
+    "all-pairs greedy": agreement("all-pairs"),
+    "routed": agreement("routed"),
+    "psi": agreement("psi"),
+    "psi-expand": agreement("psi-expand"),
+    "a count": answering(answer="count", epsilon="1"),
+    "an exact sum": answering(
+        answer="sum", exact=True, of={"side": "B", "column": "y", "low": 0, "high": 20}
+    ),
+    "an exact count of all pairs": answering("all-pairs", answer="count", exact=True),
+    "pairs for A": agreement("routed", output={"to": "A"}),
+    "accountable": agreement("greedy", accountable=True),
+    "local-dp": local_dp(),
+    "garbled": agreement("plain", engine="garbled"),
+    "dual": agreement("plain", engine="dual"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_neighbour_looks_the_same(kind: str, side: Side, world: World) -> None:
+    """A stranger in other bins, with another id; and a row that is left out in its place."""
+    seen = world.hold(session(KINDS[kind], side))
+    assert seen.ends == {Side.A: 0, Side.B: 0}
+    for name, instead in INSTEAD.items():
+        other = world.hold(session(KINDS[kind], side, instead[side]))
+        assert seen.differs(other) == [], name
+
+
+@pytest.mark.slow
+def test_the_terminal_of_the_partner_shows_the_same(world: World, plain: Seen) -> None:
+    seen = [
+        world.hold(session(agreement(), instead=instead, typed=()))
+        for instead in (None, *(one[Side.B] for one in INSTEAD.values()))
+    ]
+    assert "6 matching pairs" in str(seen[0].printed)
+    assert [seen[0].differs(other) for other in seen[1:]] == [[], []]
+    assert set(plain.differs(seen[0])) == {"printed"}
+
+
+PERSON: Rows = [("P/1", 0, 9), ("P/2", 14, 3)]
+OTHER_PERSON: Rows = [("Q/1", 8, 8), ("Q/2", None, 3)]
+
+
+@pytest.mark.slow
+def test_all_records_of_a_person_may_be_others(world: World) -> None:
+    privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric", "records_per_person": 2}
+    agreed = with_options("plain", A=privacy, B=privacy)
+    seen = []
+    for person in (PERSON, OTHER_PERSON):
+        one = session(agreed)
+        one.rows[Side.B] = replaced(Side.B, person, ["B4", "B6"])
+        seen.append(world.hold(one))
+    assert seen[0].differs(seen[1]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agreed", [agreement("plain"), agreement("greedy", accountable=True)])
+def test_workers_see_the_same(agreed: Agreement, world: World) -> None:
+    """Two of each side, whose connections, frames and order are compared like those of the coordinators."""
+    seen = [
+        world.hold(session(agreed, instead=instead, options=("--workers", "2")))
+        for instead in (None, *(one[Side.B] for one in INSTEAD.values()))
+    ]
+    assert [len(part) for part in (seen[0].line, seen[0].frames, seen[0].order)] == [3, 3, 3]
+    assert all(seen[0].frames)
+    assert [seen[0].differs(other) for other in seen[1:]] == [[], []]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", [4, 13, 16])
+@pytest.mark.parametrize("agreed", [agreement("greedy"), agreement("plain", accountable=True)])
+def test_a_run_that_is_cut_and_resumed_looks_the_same(agreed: Agreement, cut: int, world: World) -> None:
+    """Both attempts. What the partner still sends into a line that is cut is a matter of the clock: of the
+    first the line is left out."""
+    seen = []
+    for instead in (None, *(one[Side.B] for one in INSTEAD.values())):
+        one = session(agreed, instead=instead)
+        one.plans[Side.B]["cut"] = cut
+        both = world.offices(one)
+        first = world.meet(both, one)
+        assert set(first.ends.values()) == {8}
+        first.line = []
+        second = world.meet(both, one, faults.common_run(both), attempt=2)
+        assert set(second.ends.values()) == {0}
+        seen.append((first, second))
+    for first, second in seen[1:]:
+        assert (seen[0][0].differs(first), seen[0][1].differs(second)) == ([], [])
+
+
+SERIES = {"first": {"A": 10, "B": 10}, "arrivals": {"A": 3, "B": 3}, "versions": 1}
+ARRIVE: dict[str, Rows] = {"one": [("new", 0, 9)], "another": [("newer", 8, 8)], "nobody": []}
+
+
+@pytest.mark.slow
+def test_a_series_looks_the_same_whoever_arrives(world: World) -> None:
+    """In the second run a record comes, another one in its place, or nobody at all."""
+    agreed, seen = agreement("plain", series=SERIES), {}
+    for name, new in ARRIVE.items():
+        one = session(agreed, options=("--series", "monthly"))
+        both = world.offices(one)
+        assert world.meet(both, one).ends == {Side.A: 0, Side.B: 0}
+        write_table(both[Side.B], [*B, *new])
+        for side in Side:
+            one.plans[side]["counts"] = [5] * 4
+        seen[name] = world.meet(both, one, attempt=2)
+    assert [seen["one"].differs(seen[name]) for name in ("another", "nobody")] == [[], []]
+
+
+WIDE = {"type": "number", "min": 0, "max": 1023, "step": 1, "missing": "skip"}
+LARGER = ("plain", "greedy", "all-pairs", "routed", "psi", "psi-expand", "a count")
+
+
+def larger(kind: str) -> Agreement:
+    """The same for points of a wider field, of which many lie in each of 16 cells."""
+    wide = KINDS[kind].model_dump(mode="json") | {"fields": {"x": WIDE, "y": WIDE}}
+    text = json.dumps(wide).replace('"cell": "8"', '"cell": "256"')
+    return Agreement.model_validate(json.loads(text))
+
+
+def larger_tables() -> dict[Side, Rows]:
+    """Thirty points that both have; all others are at least two steps apart, and share no x and no y."""
+    rng = np.random.default_rng(1)
+    x, y = rng.permutation(1024), 4 * rng.permutation(256)
+    a = [(f"A{i}", int(x[i]), int(y[i])) for i in range(200)]
+    shared = [(f"B{i}", px, py) for i, (_, px, py) in enumerate(a[:30])]
+    return {
+        Side.A: a,
+        Side.B: [*shared, *((f"B{i}", int(x[i + 200]), int(y[i]) + 2) for i in range(30, 230))],
+    }
+
+
+def counted(agreed: Agreement, side: Side, rows: Rows) -> Any:
+    names, x, y = zip(*rows, strict=True)
+    table = pa.table({"id": names, "x": pa.array(x, pa.int64()), "y": y})
+    records = load_records(table, agreed.fields, agreed.salt, ["x", "y"])
+    return true_counts(agreed.protocol.release(agreed.task, side, records.size), records)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LARGER)
+def test_larger_tables_look_the_same(kind: str, world: World) -> None:
+    """Some hundred records, so that a bin has many and rounds are full."""
+    agreed, rows = larger(kind), larger_tables()
+    tables = [[*rows[Side.B][:-1], last] for last in (rows[Side.B][-1], ("b", 512, 1022), ("B229", None, 2))]
+    plans = {side: {"first": [f"{side.value}{i}" for i in range(30)], "answer": 1} for side in Side}
+    if agreed.plan.bins > 1:
+        most = np.max([counted(agreed, Side.B, one) for one in tables], axis=0)
+        plans[Side.A]["counts"] = (counted(agreed, Side.A, rows[Side.A]) + 3).tolist()
+        plans[Side.B]["counts"] = (most + 3).tolist()
+    seen = [world.hold(Session(agreed, rows | {Side.B: one}, plans)) for one in tables]
+    assert seen[0].ends == {Side.A: 0, Side.B: 0}
+    assert [seen[0].differs(other) for other in seen[1:]] == [[], []]
+
+
+CONTROLS = {
+    "true counts": ("plain", "in other bins"),
+    "bins without records are not filled": ("plain", "left out"),
+    "rows left out are not counted": ("all-pairs", "left out"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cheat", CONTROLS)
+def test_who_departs_from_the_protocol_is_noticed(cheat: str, world: World) -> None:
+    """By the line alone, and by frames and order; the pairs are the same all the time."""
+    kind, what = CONTROLS[cheat]
+    seen = []
+    for instead in (None, INSTEAD[what][Side.B]):
+        one = session(KINDS[kind], instead=instead, cheat=cheat)
+        # Who is in all bins would leave none without a record.
+        one.rows[Side.B] = [row for row in one.rows[Side.B] if row[0] != "B1"]
+        seen.append(world.hold(one))
+    assert {"line", "frames", "order"} <= set(seen[0].differs(seen[1]))
+    assert seen[0].pairs == seen[1].pairs
