@@ -7,7 +7,8 @@ down are the frames, one line each, as they happen:
     sent, received, stopped    what the party does, in its own order
 
 What is chosen is what a proof may choose: the noise, so that the announced counts are given ones (*coupled
-noise*), and where a round's size may follow from it (greedy), the places of matching records in their bins.
+noise*), and where sizes may follow from it (greedy; slices of what is disclosed), the places of matching
+records in their bins. All other randomness is the program's own.
 """
 
 from __future__ import annotations

@@ -82,9 +82,11 @@ def session(
     """Both tables, that of a side with others in the place of a stranger."""
     rows = TABLES | ({} if instead is None else {side: replaced(side, instead)})
     plans: dict[Side, Plan] = {
-        one: {"counts": COUNTS[one], "reports": REPORTS[one], "first": MATCHED[one], "answer": 1}
-        for one in Side
+        one: {"counts": COUNTS[one], "reports": REPORTS[one], "answer": 1} for one in Side
     }
+    if getattr(agreed.protocol, "greedy", False):
+        for one in Side:
+            plans[one]["first"] = MATCHED[one]
     plans[side]["cheat"] = cheat
     return Session(agreed, rows, plans, side, **given)
 
