@@ -50,9 +50,13 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What needs a browser or the built site is among the whole things, before it is chosen what to run."""
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text(encoding="utf-8")
+    places = makefile.partition("WHOLE :=")[2].partition("\n#")[0].replace("\\", "").split()
     for item in items:
         if {"browser", "site"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("whole")
+        if item.get_closest_marker("whole") and not item.nodeid.startswith(tuple(places)):
+            raise pytest.UsageError(f"`make whole` does not look at {item.nodeid}: name it in WHOLE.")
 
 
 @pytest.hookimpl(optionalhook=True)

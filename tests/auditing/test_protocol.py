@@ -161,6 +161,7 @@ def test_suppressed_records_are_convicted() -> None:
     assert {"matches", "word 6 of message 2"} <= set(found.worst.looked_at)
 
 
+@pytest.mark.slow
 def test_all_pairs_in_the_order_of_a_value_is_convicted() -> None:
     """A table that is sorted and not shuffled tells by the places of its matches what stands before them."""
 

@@ -78,6 +78,7 @@ def test_too_few_runs_to_convict_are_warned_of(accord: Accord) -> None:
     assert accord(*few, "--epsilon", "0.5")[2] == ""
 
 
+@pytest.mark.slow
 def test_the_options_come_from_an_agreement(accord: Accord) -> None:
     write(worlds.agreement(greedy=False, prune=30))
     arguments = (
@@ -105,6 +106,7 @@ def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord)
     assert out.startswith("no leak found: local-dp at (ε, δ) = (0.5, 0) for A and (ε, δ) = (6, 0) for B.")
 
 
+@pytest.mark.slow
 def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord, tmp_path: Path) -> None:
     write(worlds.agreement(greedy=False))
     page = tmp_path / "leak.html"

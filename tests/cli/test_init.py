@@ -165,6 +165,7 @@ def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
     assert any(note in one for one in json.loads(checked.stdout)["advice"])
 
 
+@pytest.mark.slow
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
     assert 'name = "routed"' in (shop / "agreement.toml").read_text()

@@ -68,6 +68,7 @@ def test_text_that_goes_into_a_pipe_has_no_values(folder: Path) -> None:
     assert ": score " not in none.stdout
 
 
+@pytest.mark.slow
 def test_who_sits_at_a_terminal_sees_both_records(folder: Path) -> None:
     typed = Typed(folder, 160, COLOURS["colour"], *TYPED, "--pairs", "2")
     assert typed.finish() == 0

@@ -137,6 +137,7 @@ def test_what_they_import_is_installed_with_them() -> None:
         assert named <= there, path.name
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_people(tmp_path: Path) -> None:
     notebook = read("people")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser import LOOKS, PATIENCE, complain
+from tests.browser import LOOKS, PATIENCE, Look, complain
 from tests.docs.site import Site
 
 if TYPE_CHECKING:
@@ -24,11 +24,22 @@ _FOUND = """() => Object.fromEntries([...document.querySelectorAll('#search-resu
 """Pages that were found, and what is shown of each."""
 
 
+@pytest.mark.parametrize(
+    "looks",
+    [
+        # Both widths and both sets of colours, each once.
+        (LOOKS[0], LOOKS[3]),
+        pytest.param(LOOKS[:4], marks=pytest.mark.slow),
+    ],
+    ids=["two looks", "all looks"],
+)
 @pytest.mark.parametrize("part", range(_PARTS))
-def test_a_browser_has_nothing_to_complain_of(part: int, site: Site, browser: Browser) -> None:
+def test_a_browser_has_nothing_to_complain_of(
+    part: int, looks: tuple[Look, ...], site: Site, browser: Browser
+) -> None:
     files = sorted(site.folder.rglob("*.html"))
     assert len(files) > 40
-    assert complain(browser, files[part::_PARTS], LOOKS[:4], site.folder) == []
+    assert complain(browser, files[part::_PARTS], looks, site.folder) == []
 
 
 def test_the_search_box_finds_pages_and_shows_some_of_their_words(site: Site, browser: Browser) -> None:

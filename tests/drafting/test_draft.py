@@ -191,6 +191,7 @@ def test_answers_come_into_the_draft() -> None:
     assert "dice(text)" in str(agreed.rule)
 
 
+@pytest.mark.slow
 def test_a_number_that_both_know_weighs_in_a_score() -> None:
     found = draft("identifier:insurance surname birth", (40_000, 40_000))
     assert "dice(insurance) >= 1" in str(found.agreement.rule)

@@ -27,6 +27,7 @@ def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
     assert ("title_start", "title_end") not in keys_to_try(answers("text:title year", 100))
 
 
+@pytest.mark.slow
 def test_of_one_pass_the_draft_says_what_a_second_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "_MOST_PASSES", 1)
     monkeypatch.setattr(passes, "_ENOUGH", 1.1)

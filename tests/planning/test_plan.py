@@ -154,6 +154,7 @@ class Telepathy(AllPairs):
         return np.minimum(counts[0], counts[1]), np.ones_like(counts[0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_a_new_protocol_is_planned_by_a_row_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy knows no protocol by name: who joins is priced, chosen and told like the others."""

@@ -270,6 +270,7 @@ def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
     check_flipped(EXPAND, side, number, place, flip, IdealEngine())
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.sampled_from(list(Side)), st.integers(1, 12), st.integers(0, 2**16), st.integers(1, 255))
 def test_so_it_is_with_real_cryptography(side: Side, number: int, place: int, flip: int) -> None:

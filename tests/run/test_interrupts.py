@@ -114,6 +114,7 @@ def test_a_partner_that_said_nothing_may_not_have_the_run() -> None:
         channel._raise_stopped(Reason.INTERRUPTED)
 
 
+@pytest.mark.slow
 def test_while_it_waits_for_the_partner(tmp_path: Path) -> None:
     office = faults.offices(tmp_path)[Side.A]
     with processes.ended() as ended:

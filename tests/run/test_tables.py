@@ -123,6 +123,7 @@ def test_a_table_that_somebody_makes_meanwhile_is_not_replaced(home: Home, tmp_p
     assert home.rows(ALL) == ROWS
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_at_the_end(postgres: Server, tmp_path: Path) -> None:
     """The run is kept, and goes on with another place, or with the same once the server is there."""
     own = Home(Database.POSTGRES, postgres.add_schema())

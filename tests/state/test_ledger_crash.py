@@ -169,6 +169,7 @@ def test_processes_at_once_spend_the_budget_exactly_and_no_more(tmp_path: Path) 
     assert_sound(ledger)
 
 
+@pytest.mark.slow
 def test_processes_at_once_get_the_same_noise_for_the_same_release(tmp_path: Path) -> None:
     ledger = Ledger(Database(tmp_path))
     ledger.set_budget("d", Budget())
