@@ -53,13 +53,20 @@ def verdicts(seeds: Sequence[Evidence]) -> dict[Verdict, set[int]]:
     }
 
 
-@pytest.mark.parametrize("first", [0, 1, 2])
+HELD, PART, NOT = {1, 6, 7, 16, 19, 20, 21}, {2, 3, 4, 5, 8, 10, 11, 13, 14, 15, 18}, {9, 12, 17}
+LONG = {1, 2, 4, 5, 7, 9, 11, 20}
+"""Claims that rest on the largest days of Taxi, which were measured for fewer seeds."""
+
+
+@pytest.mark.parametrize("first", range(10))
 def test_the_verdicts_are_the_same_from_any_seed_on(first: int) -> None:
     seeds = [Evidence(sizes(FULL)[0], rows) for rows in found(FULL, first, DOCS / "results")]
     by_verdict = verdicts(seeds)
-    assert by_verdict[Verdict.HELD] == {1, 6, 7, 16, 19, 20, 21}
-    assert by_verdict[Verdict.PART] == {2, 3, 4, 5, 8, 10, 11, 13, 14, 15, 18}
-    assert by_verdict[Verdict.NOT] == {9, 12, 17}
+    lacking = by_verdict[Verdict.NOT_RUN]
+    assert lacking <= (LONG if first > 2 else set())
+    assert by_verdict[Verdict.HELD] == HELD - lacking
+    assert by_verdict[Verdict.PART] == PART - lacking
+    assert by_verdict[Verdict.NOT] == NOT - lacking
 
 
 def test_costs_are_those_of_the_arithmetic(committed: list[Evidence]) -> None:
