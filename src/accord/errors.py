@@ -346,6 +346,9 @@ class StoppedError(AccordError):
     def __init__(self, *, ends: Ending = "", **facts: object) -> None:
         """`ends`: what ended the run for good on the partner's side, and so on this one."""
         self.ends, self.reason = ends, facts.get("reason")
+        # What is closed for good cannot be resumed: tried again, it would be a new run and a new charge.
+        codes = {"most_matches": 14, "no_table": 17, "unequal": 18}
+        self.exit_code = codes.get(ends, type(self).exit_code)
         super().__init__(**facts)
 
 

@@ -142,3 +142,26 @@ def test_a_closed_run_is_not_continued(tmp_path: Path) -> None:
     assert name is not None
     open_run(office.state, name).change(wrong=3)
     assert calls(wanted(office)) == [None]
+
+
+def test_so_is_one_that_is_done_here_and_that_the_partner_would_go_on_with(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both, Wire())
+    name, office = faults.common_run(both), both[Side.A]
+    assert name is not None
+    assert calls(wanted(office), name) == [None, name]
+    open_run(office.state, name).change(resumes=UNATTENDED)
+    with pytest.raises(NotResumedError):
+        calls(wanted(office), name)
+
+
+def test_a_run_that_was_given_up_before_it_was_charged_is_not_tried_again(tmp_path: Path) -> None:
+    """Else it would be refused as soon as the table changes, at every turn."""
+    for moment in range(12):
+        office = cut(tmp_path / str(moment), Wire(moment))[Side.A]
+        name = wanted(office).find()
+        if name is not None and not open_run(office.state, name).charged:
+            break
+    assert calls(wanted(office), "") == [name, None]
+    assert wanted(office).find() is None
+    assert calls(wanted(office)) == [None]

@@ -105,7 +105,7 @@ def test_both_sides_close_it_and_every_command_says_so(tmp_path: Path) -> None:
     assert (type(mine), mine.exit_code) == (UnequalError, 18)
     assert "If that was bob, it learned one bit" in str(mine)
     assert "resume" not in "".join([str(mine), *getattr(mine, "__notes__", ())])
-    assert (type(theirs), theirs.exit_code) == (StoppedError, 10)
+    assert (type(theirs), theirs.exit_code) == (StoppedError, 18)
     assert "The run is closed here, too." in str(theirs)
     for own in both:
         (row,) = Ledger(own.state.database).runs()

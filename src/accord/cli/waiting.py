@@ -89,6 +89,10 @@ def resume_or_link(runs: Wanted, start: Callable[[], Linked], go_on: Callable[[s
     except OtherRunError as error:
         say(as_options(f"accord: {error}"), err=True)
         again = reconsider(runs, mine, error.theirs)
+    if mine and again is None and (given_up := runs.known(mine)):
+        # It would be tried every time, and be refused as soon as the table has changed.
+        with given_up.lock():
+            given_up.abandon()
     return attempt(again)
 
 
@@ -104,9 +108,10 @@ def reconsider(runs: Wanted, mine: str | None, theirs: str) -> str | None:
 
 
 def _require_few(run: StoredRun | None, name: str, partner: str) -> None:
-    if run is not None and not run.manifest.done and run.manifest.resumes >= UNATTENDED:
+    # Also of one that is done here: the partner may say that it is not.
+    if run is not None and run.manifest.resumes >= UNATTENDED:
         raise NotResumedError(
-            problem=f"The run {name} was resumed {run.manifest.resumes} times and cut each time. Each time "
-            f"{partner} may ask again for what was under way: find out why it is cut. Then continue with "
-            f"`accord resume {name}`."
+            problem=f"The run {name} was resumed {run.manifest.resumes} times. Each time {partner} may ask "
+            "again for what was under way: find out why it is cut. Then continue with `accord resume "
+            f"{name}`."
         )
