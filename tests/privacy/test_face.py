@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,21 +31,6 @@ def test_every_name_is_there_and_said() -> None:
         assert f"`{name}`" in (accord.privacy.__doc__ or "")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         accord.privacy.nothing  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_type_checkers_see_the_names_that_are_there() -> None:
-    (block,) = (
-        node
-        for node in ast.parse(Path(accord.privacy.__file__).read_text()).body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
-    seen = {}
-    for node in block.body:
-        assert isinstance(node, ast.ImportFrom)
-        for name in node.names:
-            assert name.name == name.asname, "only so is it exported"
-            seen[name.name] = node.module
-    assert seen == accord.privacy._FACE
 
 
 def test_the_example_is_true() -> None:
