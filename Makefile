@@ -79,7 +79,7 @@ docs: $(VENV)/.dev  ## the documentation as a site: build/docs/index.html; a war
 pictures: $(VENV)/.dev  ## every drawing of README and docs, from text; the demo's screen from a run
 	$(BIN)/python -m handbook pictures
 
-release: $(VENV)/.dev  ## sdist, wheel, bill of materials and checksums of the last commit, in dist/
+release: $(VENV)/.dev  ## sdist, wheel, bill of materials, the image's wheels by digest and checksums of the last commit, in dist/
 	rm -rf dist
 	$(BIN)/python -m release build dist
 

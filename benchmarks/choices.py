@@ -1,8 +1,8 @@
 """What the policy of planning takes, as tables grow: the choice beside all pairs and beside bins.
 
 `python -m benchmarks.choices` settles each template for each size (`accord init --template KIND --records N
-N`), plans it, writes docs/results/choices.csv and prints the table of docs/planning.md. Nothing is linked:
-times and bytes are those of the plan, on the machine whose times are written down.
+N`), plans it, writes docs/results/choices.csv and prints the rows of which docs/epsilon.md has some. Nothing
+is linked: times and bytes are those of the plan, on the machine whose times are written down.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ price of each round as `secure/cost.py` has it, which is what the engine sends (
 Times are of the processor; even so `seconds` means something on an idle machine alone, and the load stands
 beside it. A setting's rows are written when it is done, and one that has rows is not measured again: what was
 cut goes on, and `--again` begins anew. `--seed` makes other tables of the same kinds, to see whether what
-holds for one holds for others. The table is `docs/results/plan.csv`, and `docs/planning.md` has it in words.
+holds for one holds for others. The table is `docs/results/plan.csv`; `docs/epsilon.md` says what it comes to.
 """
 
 from __future__ import annotations

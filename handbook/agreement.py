@@ -1,58 +1,233 @@
-"""The reference of the agreement, written from its JSON Schema and from the docstrings of its keys."""
+"""The reference of the agreement, written from its JSON Schema and from the docstrings of its keys.
+
+One page a table, such as `[protocol]`, with every form that it may take and the tables inside of it; what all
+forms of a table have in common is told once. Keys that stand outside of any table are on the overview.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sphinx.pycode import ModuleAnalyzer
 
-from accord.agreement.document import Agreement
+from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement
+from accord.fields.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN, PUBLIC_PATTERN
 from accord.spec import Spec
+from handbook.agreement_examples import EXAMPLES, READ
 
-_HEAD = """# All keys of an agreement
-
-Generated from the code. [The agreement](../agreement.md) says what it is for and shows examples;
-[agreement.schema.json](../agreement.schema.json) is the same for editors.
-"""
+FOLDER = "reference/agreement"
 _PLACES = {
-    "Parties": "`[parties]`",
-    "DisclosedColumns": "`[disclose]`",
-    "MostMatches": "`[most_matches]`",
-    "Expected": "`[expected]`",
-    "Drop": "`clean`: a step that drops words",
-    "Prefix": "`derive`: a prefix",
-    "Suffix": "`derive`: a suffix",
+    "Parties": "The keys",
+    "DisclosedColumns": "The keys",
+    "MostMatches": "The keys",
+    "Expected": "The keys",
+    "Output": "The keys",
+    "Series": "The keys",
+    "By": "`[output.by]`",
+    "Categories": "`[output.by.A]` and `[output.by.B]`",
+    "Amount": "`[output.of]`",
+    "First": "`[series.first]`",
+    "Arrivals": "`[series.arrivals]`",
+    "Drop": "A step of `clean` that drops words",
+    "Prefix": "A prefix, as `derive`",
+    "Suffix": "A suffix, as `derive`",
     "Passes": "`[blocking]` with passes",
     "PassSpec": "`[[blocking.pass]]`",
+    "Caps": "A cap for each side",
     "Privacy": "`[protocol.A]` and `[protocol.B]` of `laplace`",
     "LocalSide": "`[protocol.A]` and `[protocol.B]` of `local-dp`",
     "OtherEngine": "Engines without options",
+    "Bloom": "The encoder `bloom`",
+    "Hash": "The encoder `hash`",
+    "Letters": "The encoder `letters`",
 }
-_KINDS = {
-    "Field": "A field of type `{}`",
-    "Spec": "`[[blocking]]` of kind `{}`",
-    "Options": "`[engine]`: `{}`",
-    "": "`{}`",
+_KINDS = {"type": '`type = "{}"`', "kind": '`kind = "{}"`', "name": '`name = "{}"`'}
+_FORMS = {
+    NAME_PATTERN: "a name",
+    PARTY_PATTERN: "a name",
+    LIST_PATTERN: "a name",
+    SALT_PATTERN: "8 to 64 digits from 0 to f, as a text",
+    DIGEST_PATTERN: '`"sha256:…"`',
+    PUBLIC_PATTERN: "a line of text",
+    r"^[0-9.eE/^*+-]+$": "a number",
+    r"^[0-9.eE/^*+-]+ *%$": 'a share such as `"5%"`',
+    r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$": "a name",
 }
+_SEVERAL = {"a text": "texts", "a name": "names", "a number": "numbers"}
 _FILES = re.compile(r" \([\w/]+\.(?:py|md)\)")
-_PROTOCOL = "`[protocol]`: `{}`"
+_ALL = "In all of them"
 
 
-def agreement_page() -> str:
-    """The page, as Markdown."""
-    schema = Agreement.model_json_schema()
-    parts = schema["$defs"]
-    classes = {known.__name__: known for known in _all_specs(Spec)}
-    # What no agreement may name is not shown.
-    leaky = {name for name, known in classes.items() if getattr(known, "leaky", "")}
-    names = {name: _title(name, part) for name, part in parts.items() if name not in leaky}
-    page = [_HEAD, *_section("Agreement", "The whole", schema, names, classes)]
-    for name in sorted(names, key=lambda name: names[name].replace("`", "").casefold()):
-        page += _section(name, names[name], parts[name], names, classes)
-    return "\n".join(page)
+@dataclass(frozen=True)
+class _Row:
+    """A key: its value, its default and its meaning, in words."""
+
+    key: str
+    value: str
+    default: str
+    meaning: str
+
+    def __str__(self) -> str:
+        cells = (f"`{self.key}`", self.value, self.default, self.meaning)
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def agreement_overview() -> str:
+    """What stands outside of tables, and the list of all tables."""
+    whole = _Whole()
+    rows = {row.key: row for row in whole.rows("Agreement", whole.schema, "reference/agreement")}
+    parts = [
+        "## Keys outside of tables\n",
+        _table(row for key, row in rows.items() if key not in whole.pages),
+    ]
+    lines = [f"| [`[{key}]`](agreement/{key}.md) | {rows[key].meaning} |" for key in whole.pages]
+    parts += ["## Tables\n", "\n".join(["| table | what it says |", "|---|---|", *lines, ""])]
+    return "\n".join(parts)
+
+
+def agreement_pages() -> dict[str, str]:
+    """A page for each table of an agreement, by its name."""
+    whole = _Whole()
+    return {key: "\n".join(_page(key, names, whole)) for key, names in whole.pages.items()}
+
+
+class _Whole:
+    """The schema, and where each of its parts is told."""
+
+    def __init__(self) -> None:
+        self.schema = Agreement.model_json_schema()
+        self.classes = {known.__name__: known for known in _all_specs(Spec)}
+        # What no agreement may name is not shown.
+        leaky = {name for name, known in self.classes.items() if getattr(known, "leaky", "")}
+        self.parts = {name: part for name, part in self.schema["$defs"].items() if name not in leaky}
+
+    @cached_property
+    def pages(self) -> dict[str, list[str]]:
+        """Of each key that is a table the parts of the schema that it is made of, each part once."""
+        found: dict[str, list[str]] = {}
+        for key, value in self.schema["properties"].items():
+            taken = {name for names in found.values() for name in names}
+            names = [name for name in _references(value, self.parts) if name not in taken]
+            if names:
+                found[key] = names
+        return found
+
+    def title(self, name: str) -> str:
+        """What a part is called in a file: by its place there, or by the word that tells its kind."""
+        if name in _PLACES:
+            return _PLACES[name]
+        known = self.parts[name].get("properties", {})
+        said = next(key for key in _KINDS if "const" in known.get(key, {}))
+        return _KINDS[said].format(known[said]["const"])
+
+    def where(self, name: str, here: str) -> str:
+        """A link to the section of a part, from a page."""
+        page = next(key for key, names in self.pages.items() if name in names)
+        folder = "agreement/" if here == FOLDER else ""
+        path = "" if here == page else f"{folder}{page}.md"
+        if here == FOLDER:
+            return f"[`[{page}]`]({path})"
+        return f"[{self.title(name)}]({path}#{slug(self.title(name))})"
+
+    def rows(self, name: str, part: Mapping[str, Any], here: str) -> list[_Row]:
+        said = _documented(self.classes[name]) if name in self.classes else {}
+        rows = []
+        # The word that tells the kind of a part stands above it.
+        told = {
+            key: value for key, value in part.get("properties", {}).items() if not _tells_kind(key, value)
+        }
+        for key, value in told.items():
+            default = "required" if key in part.get("required", ()) else _default(value)
+            meaning = said.get(key) or (f"of party {key}" if key in ("A", "B") else "")
+            rows.append(_Row(key, self.kind(value, here), default, meaning))
+        return rows
+
+    def kind(self, value: Mapping[str, Any], here: str) -> str:
+        """In words: which values are allowed."""
+        if "$ref" in value:
+            name = value["$ref"].rpartition("/")[2]
+            return self.where(name, here) if name in self.parts else ""
+        for key in ("anyOf", "oneOf"):
+            if key in value:
+                kinds = [self.kind(one, here) for one in value[key] if one.get("type") != "null"]
+                return ", or ".join(dict.fromkeys(filter(None, kinds)))
+        if "const" in value:
+            return f"`{json.dumps(value['const'])}`"
+        if "enum" in value:
+            return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
+        return self._plain_kind(value, here)
+
+    def _plain_kind(self, value: Mapping[str, Any], here: str) -> str:
+        match value.get("type"):
+            case "array":
+                most = f" of at most {value['maxItems']:,}" if "maxItems" in value else ""
+                kind = self.kind(value.get("items", {}), here)
+                return f"a list{most}: {_SEVERAL.get(kind, kind)}"
+            case "object":
+                inner = [*value.get("patternProperties", {}).values(), value.get("additionalProperties", {})]
+                return f"a table for each name: {self.kind(inner[0], here)}"
+            case "string":
+                form = value.get("pattern")
+                return "a text" if form is None else _FORMS.get(form, f"a text of the form `{form}`")
+            case "integer":
+                return f"a whole number{_range(value)}"
+            case "number":
+                return f"a number{_range(value)}"
+            case "boolean":
+                return "`true` or `false`"
+        return "any value"
+
+
+def _page(key: str, names: list[str], whole: _Whole) -> Iterator[str]:
+    yield f"# \\[{key}\\]\n"
+    own = {row.key: row for row in whole.rows("Agreement", whole.schema, "")}
+    yield f"{own[key].meaning} {READ[key]}\n"
+    yield f"```toml\n{EXAMPLES[key].strip()}\n```\n"
+    tables = {name: whole.rows(name, whole.parts[name], key) for name in names}
+    forms = [name for name in names if name in _forms(whole.schema["properties"][key])]
+    common = [row for row in tables[forms[0]] if all(row in tables[name] for name in forms)]
+    if len(forms) > 1 and common:
+        yield from (f"## {_ALL}\n", _table(common))
+        tables |= {name: [row for row in tables[name] if row not in common] for name in forms}
+    for name in names:
+        about = _FILES.sub("", whole.parts[name].get("description", "").strip())
+        yield from (f"## {whole.title(name)}\n", f"{about}\n", _table(tables[name]))
+
+
+def _table(rows: Iterable[_Row]) -> str:
+    lines = list(map(str, rows))
+    if not lines:
+        return "It has no options.\n"
+    return "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *lines, ""])
+
+
+def _forms(value: Any) -> list[str]:
+    """The parts that a value may be itself, not those inside of it."""
+    found = []
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        if key == "$ref":
+            found.append(inner.rpartition("/")[2])
+        elif key in ("anyOf", "oneOf"):
+            found += [name for one in inner for name in _forms(one)]
+        elif key in ("items", "additionalProperties"):
+            found += _forms(inner)
+        elif key == "patternProperties":
+            found += [name for one in inner.values() for name in _forms(one)]
+    return found
+
+
+def _references(value: Any, parts: Mapping[str, Any]) -> list[str]:
+    """The parts that a value is made of, whole ones before those inside of them."""
+    found = [name for name in _forms(value) if name in parts]
+    for name in found:
+        for inner in parts[name].get("properties", {}).values():
+            found += [more for more in _references(inner, parts) if more not in found]
+    return list(dict.fromkeys(found))
 
 
 def _all_specs(kind: type[Spec]) -> Iterator[type[Spec]]:
@@ -61,43 +236,8 @@ def _all_specs(kind: type[Spec]) -> Iterator[type[Spec]]:
         yield from _all_specs(inner)
 
 
-def _title(name: str, part: Mapping[str, Any]) -> str:
-    """What a part is called in a file: by its place there, or by the word that tells its kind."""
-    if name in _PLACES:
-        return _PLACES[name]
-    known = part.get("properties", {})
-    for key in ("type", "kind", "name"):
-        if "const" in known.get(key, {}):
-            ending = next(ending for ending in _KINDS if name.endswith(ending))
-            form = _PROTOCOL if key == "name" and ending == "" else _KINDS[ending]
-            return form.format(known[key]["const"])
-    return name
-
-
-def _section(
-    name: str,
-    title: str,
-    part: Mapping[str, Any],
-    names: Mapping[str, str],
-    classes: Mapping[str, type[Spec]],
-) -> Iterator[str]:
-    said = _documented(classes[name]) if name in classes else {}
-    yield f"## {title}\n"
-    if name != "Agreement":
-        yield f"{part.get('description', '').strip()}\n"
-    rows = []
-    for key, value in part.get("properties", {}).items():
-        default = "required" if key in part.get("required", ()) else _default(value)
-        cells = [f"`{key}`", _kind(value, names), default, said.get(key) or _plain_meaning(key, value)]
-        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows, ""])
-
-
-def _plain_meaning(key: str, value: Mapping[str, Any]) -> str:
-    """What needs no docstring: the word that tells the kind of a part, and whose half of a pair it is."""
-    if "const" in value:
-        return "says which kind this is"
-    return f"of party {key}" if key in ("A", "B") else ""
+def _tells_kind(key: str, value: Mapping[str, Any]) -> bool:
+    return key in _KINDS and "const" in value
 
 
 def _documented(kind: type[Spec]) -> dict[str, str]:
@@ -117,44 +257,10 @@ def _documented(kind: type[Spec]) -> dict[str, str]:
 
 
 def _default(value: Mapping[str, Any]) -> str:
-    if value.get("default") in (None, [], {}):
+    default = value.get("default")
+    if default in (None, [], {}) or isinstance(default, dict):
         return "none"
-    return f"`{json.dumps(value['default'], ensure_ascii=False)}`"
-
-
-def _kind(value: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """In words: which values are allowed."""
-    if "$ref" in value:
-        title = names.get(value["$ref"].rpartition("/")[2])
-        return f"[{title}](#{slug(title)})" if title else ""
-    for key in ("anyOf", "oneOf"):
-        if key in value:
-            kinds = [_kind(one, names) for one in value[key] if one.get("type") != "null"]
-            return ", or ".join(dict.fromkeys(filter(None, kinds)))
-    if "const" in value:
-        return f"`{json.dumps(value['const'])}`"
-    if "enum" in value:
-        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
-    return _plain_kind(value, names)
-
-
-def _plain_kind(value: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    match value.get("type"):
-        case "array":
-            return f"a list: {_kind(value.get('items', {}), names)}"
-        case "object":
-            inner = [*value.get("patternProperties", {}).values(), value.get("additionalProperties", {})]
-            return f"a table: {_kind(inner[0], names)}"
-        case "string":
-            form = f" of the form `{value['pattern']}`" if "pattern" in value else ""
-            return f"a text{form}"
-        case "integer":
-            return f"a whole number{_range(value)}"
-        case "number":
-            return f"a number{_range(value)}"
-        case "boolean":
-            return "`true` or `false`"
-    return "any value"
+    return f"`{json.dumps(default, ensure_ascii=False)}`"
 
 
 def _range(value: Mapping[str, Any]) -> str:

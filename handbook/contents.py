@@ -19,53 +19,75 @@ class Chapter:
 
 
 CHAPTERS = (
-    Chapter("Start", ("install", "quickstart", "tutorial", "own-table", "notebooks")),
+    Chapter("Start", ("can-it", "demo", "start")),
     Chapter(
-        "Choose", ("choosing", "planning", "rules", "blocking", "fields", "learning", "quality", "compare")
+        "How to",
+        (
+            *("prepare", "agree", "epsilon", "judge", "learning", "count", "monthly", "resume"),
+            *("notebooks", "databases", "cores", "operate"),
+        ),
     ),
     Chapter(
-        "Be sure",
-        ("security", "privacy", "threat-model", "compliance", "audit", "replay", "maths", "privacy-library"),
+        "Understand", ("security", "privacy", "threat-model", "blocking", "once", "compliance", "compare")
     ),
     Chapter(
-        "Run", ("data", "databases", "again", "series", "resume", "state", "scale", "cluster", "operate")
+        "Reference",
+        (
+            *("reference/commands", "reference/agreement", "reference/python"),
+            *("rules", "fields", "exit-codes", "glossary"),
+        ),
     ),
-    Chapter("How it works", ("protocols/index", "engines", "wire", "evaluation", "reproduction")),
     Chapter(
-        "Look up",
-        ("cli", "reference/commands", "agreement", "reference/agreement", "reference/python", "glossary"),
+        "Science",
+        (
+            *("maths", "protocols/index", "engines", "wire", "evaluation", "reproduction"),
+            *("quality", "audit", "replay", "privacy-library"),
+        ),
     ),
     Chapter("The project", ("contributing", "reporting", "changelog")),
 )
 
 INSIDE = {
     "protocols/index": (
-        *("protocols/laplace", "protocols/all-pairs", "protocols/psi", "protocols/psi-expand"),
-        *("protocols/local-dp", "protocols/leaky"),
+        *("protocols/laplace", "protocols/routed", "protocols/all-pairs", "protocols/psi"),
+        *("protocols/psi-expand", "protocols/local-dp", "protocols/leaky"),
     )
 }
-"""Pages that stand under another page."""
+"""Pages that stand under another page, in this order."""
 
 TITLES = {
-    "own-table": "Your own tables",
-    "planning": "Planning: what it costs",
-    "fields": "Fields",
-    "learning": "Learning weights",
-    "quality": "Quality next to other tools",
-    "compare": "Which tool to take",
-    "security": "Who learns what",
-    "privacy": "Privacy: what is protected",
-    "privacy-library": "A library for one's own proofs",
+    "can-it": "Can it …?",
+    "demo": "Install, and the demo",
+    "start": "Your table in fifteen minutes",
+    "prepare": "Prepare a table",
+    "agree": "Agree with the partner",
+    "epsilon": "Choose ε and a way to run",
+    "judge": "Judge quality",
+    "learning": "Learn weights",
+    "count": "Only count",
+    "monthly": "Link every month",
+    "resume": "Resume after a cut",
+    "notebooks": "From Python",
+    "databases": "Tables in databases",
+    "cores": "Use more cores",
+    "operate": "Run it as a service",
+    "security": "What the partner learns",
+    "privacy": "The guarantee",
     "threat-model": "The threat model",
-    "databases": "Databases",
-    "scale": "Scale: more cores",
-    "cluster": "Scale: a Ray cluster",
-    "operate": "In an organisation",
+    "blocking": "Bins and routing",
+    "once": "Once, or every month",
+    "compliance": "For the data protection officer",
+    "compare": "Which tool to take",
+    "rules": "Rules",
+    "fields": "Fields",
+    "exit-codes": "Exit codes",
     "engines": "Engines",
     "wire": "The wire",
     "evaluation": "The evaluation",
-    "replay": "Accountable runs and replay",
     "reproduction": "Reproducing the evaluation",
+    "quality": "Quality next to other tools",
+    "replay": "Accountable runs and replay",
+    "privacy-library": "A library for one's own proofs",
     "reporting": "Reporting a vulnerability",
 }
 """Short names for the side bar, where a page's own title is a sentence."""
@@ -81,10 +103,14 @@ ELSEWHERE = {
 
 
 def arrange(pages: Iterable[str]) -> list[Chapter]:
-    """The chapters with the pages that are there; whatever has no place is in the last."""
+    """The chapters with the pages that are there; whatever has no place is in the last.
+
+    A page in the folder of another, `reference/commands/link`, stands under that one.
+    """
     there = set(pages) - {"index"}
     placed = {page for chapter in CHAPTERS for page in chapter.pages}
     placed |= {page for inner in INSIDE.values() for page in inner}
+    placed |= {page for page in there if str(PurePosixPath(page).parent) in placed}
     chapters = [Chapter(chapter.name, tuple(p for p in chapter.pages if p in there)) for chapter in CHAPTERS]
     last = Chapter(chapters[-1].name, (*chapters[-1].pages, *sorted(there - placed)))
     return [*chapters[:-1], last]

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 
 import accord
 
-_HEAD = """# Accord in Python
-
-Generated from the code: everything in `import accord`. Errors are in a separate module, `accord.errors`.
-"""
 _GROUPS = {
+    "From a table to an agreement": (
+        *("propose", "Proposal", "Confirmation", "draft", "Draft", "Fit", "check", "Check"),
+    ),
     "Verbs": ("link", "resume", "simulate", "plan", "learn", "set_budget"),
     "The agreement": ("Agreement", "read_agreement", "parse_agreement", "diff"),
     "The words of a rule": (
         *("Rule", "same", "within", "hamming", "dice", "jaccard", "cosine", "euclidean", "edit"),
         *("mismatches", "missing", "rarity", "score", "compare", "either_way"),
     ),
-    "One's own table": ("Layout", "Query", "Side"),
+    "One's own table": ("Layout", "read_layout", "Query", "Side"),
     "Consent": ("Offer", "ask", "agree"),
     "Results": ("Linked", "Simulation", "Promised", "Plan", "Learnt"),
     "While it runs": (
@@ -29,14 +28,14 @@ _GROUPS = {
 }
 
 
-def python_page() -> str:
-    """The page, as Markdown; a name without a group stands in the last."""
+def python_reference() -> str:
+    """All groups, as Markdown; a name without a group stands in the last."""
     left = {name for name in dir(accord) if not name.startswith("_")}
-    page = [_HEAD]
+    page: list[str] = []
     for title, names in _GROUPS.items():
         there = [name for name in names if name in left]
         left -= set(there)
-        page += [f"## {title}\n", *_documented(there)]
+        page += [f"## {title}\n", *_documented(there)] if there else []
     return "\n".join([*page, *(["## More\n", *_documented(sorted(left))] if left else [])])
 
 

@@ -15,10 +15,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from handbook.agreement import agreement_page
-from handbook.commands import commands_page
+from handbook.agreement import agreement_overview, agreement_pages
+from handbook.commands import command_pages, commands_overview
 from handbook.contents import ELSEWHERE, INSIDE, arrange, toctree
-from handbook.python import python_page
+from handbook.python import python_reference
 
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?P<bang>!?)\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<to>[^)\s]+)\)")
@@ -33,13 +33,22 @@ def stage(folder: Path, root: Path = ROOT) -> None:
         target = folder / f"{page}.md"
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_text(caption(relink(source, (root / source).read_text(), root)))
-    reference = folder / "reference"
-    reference.mkdir()
-    (reference / "commands.md").write_text(commands_page())
-    (reference / "agreement.md").write_text(agreement_page())
-    (reference / "python.md").write_text(python_page())
+    codes = (root / "docs" / "exit-codes.md").read_text()
+    _refer(folder / "reference" / "commands.md", commands_overview(), command_pages(codes))
+    _refer(folder / "reference" / "agreement.md", agreement_overview(), agreement_pages())
+    _refer(folder / "reference" / "python.md", python_reference(), {})
     list_notebooks(folder, root)
     _add_contents(folder)
+
+
+def _refer(overview: Path, text: str, pages: dict[str, str]) -> None:
+    """Continue a page with what is generated; the pages that belong to it are in a folder of its name."""
+    inner = overview.with_suffix("")
+    tree = toctree((f"{inner.name}/{name}" for name in pages), None, overview.name) if pages else ""
+    overview.write_text(f"{overview.read_text()}\n{text}{tree}")
+    for name, page in pages.items():
+        inner.mkdir(exist_ok=True)
+        (inner / f"{name}.md").write_text(page)
 
 
 def _sources(root: Path) -> dict[str, str]:

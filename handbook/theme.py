@@ -15,6 +15,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from accord.cli.steps import STEPS
+
 _DRAWN = ("diagrams/", "pictures/")
 _WANTED = {
     # Whatever may have to be scrolled can be reached with the keyboard.
@@ -56,7 +58,16 @@ def _tidy(app: Sphinx, failure: Exception | None) -> None:
         page = path.read_text()
         for written, wanted in _WANTED.items():
             page = page.replace(written, wanted)
-        path.write_text(_PARAMETERS.sub(_as_lines, page))
+        path.write_text(_FIRST.sub(_under_its_step, _PARAMETERS.sub(_as_lines, page)))
+
+
+_STEPS = {names[0]: title for title, names in STEPS.items()}
+_FIRST = re.compile(rf'<li class="toctree-l2[^>]*><a [^>]*>accord ({"|".join(_STEPS)})</a>')
+
+
+def _under_its_step(found: re.Match[str]) -> str:
+    """The first command of a step in the side bar, below the step's name: as `accord --help` groups them."""
+    return f'<li class="step">{_STEPS[found[1]]}</li>{found[0]}'
 
 
 _PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.S)

@@ -11,13 +11,14 @@ from pathlib import Path
 from release.building import ROOT, build, require_clean, time_of, write_sums
 from release.lowest import lowest
 from release.materials import bill, resolve
+from release.pins import MACHINES, PYTHON, write_pins
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m release", description="The files of a release.")
     commands = parser.add_subparsers(dest="command", required=True)
     building = commands.add_parser(
-        "build", help="sdist, wheel, bill of materials, checksums of the last commit"
+        "build", help="sdist, wheel, bill of materials, pins, checksums of the last commit"
     )
     building.add_argument("folder", nargs="?", type=Path, default=Path("dist"))
     commands.add_parser("lowest", help="the lowest versions of what Accord needs, one a line")
@@ -28,8 +29,10 @@ def main() -> int:
         return 0
     require_clean()
     _, wheel = build("HEAD", asked.folder)
-    materials = json.dumps(bill(resolve(wheel), time_of("HEAD")), indent=2, ensure_ascii=False)
+    here = resolve(wheel)
+    materials = json.dumps(bill(here, time_of("HEAD")), indent=2, ensure_ascii=False)
     (asked.folder / f"{wheel.name}.cdx.json").write_text(materials + "\n", encoding="utf-8")
+    write_pins(wheel, here, PYTHON, MACHINES)
     write_sums(asked.folder)
     sys.stdout.writelines(f"{path}\n" for path in sorted(asked.folder.iterdir()))
     return 0

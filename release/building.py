@@ -1,8 +1,10 @@
 """A release is a commit and nothing else: the same commit gives the same bytes.
 
 What is built is the tree as git has it, in a folder of its own, so that no other file of a checkout gets in.
-Every time in it is the commit's. The builder writes its own version into the wheel: another version of it may
-give other bytes, so the bill of materials names the one that was used.
+Each file has the bytes that were committed: checkouts and `git archive` may change ends of lines and more, as
+whoever builds has set it for themselves. Every time in it is the commit's. The builder writes its own version
+into the wheel: another version of it may give other bytes, so the bill of materials names the one that was
+used.
 """
 
 from __future__ import annotations
@@ -12,17 +14,17 @@ import io
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 SUMS = "SHA256SUMS"
+_MODES = {"100644": 0o644, "100755": 0o755}
 
 
 def time_of(commit: str) -> int:
     """When it was made, in seconds."""
-    return int(_git("log", "-1", "--format=%ct", commit))
+    return int(_git("rev-list", "--max-count=1", "--timestamp", commit).split()[0])
 
 
 def require_clean() -> None:
@@ -37,8 +39,7 @@ def build(commit: str, folder: Path) -> tuple[Path, Path]:
     if any(folder.iterdir()):
         raise SystemExit(f"{folder} is not empty: perhaps it holds another release. Remove it first.")
     with TemporaryDirectory() as tree:
-        with tarfile.open(fileobj=io.BytesIO(_git("archive", commit))) as archive:
-            archive.extractall(tree, filter="data")
+        write_tree(commit, Path(tree))
         subprocess.run(
             [sys.executable, "-m", "hatchling", "build", "-d", str(folder.resolve())],
             cwd=tree,
@@ -48,6 +49,20 @@ def build(commit: str, folder: Path) -> tuple[Path, Path]:
         )
     source, wheel = sorted(folder.iterdir(), key=lambda path: path.suffix)
     return source, wheel
+
+
+def write_tree(commit: str, folder: Path) -> None:
+    """Its files, as they were committed."""
+    listed = _git("ls-tree", "-r", "-z", commit).decode().rstrip("\0").split("\0")
+    told = [(line.split()[:3], folder / line.partition("\t")[2]) for line in listed]
+    contents = io.BytesIO(_git("cat-file", "--batch", given="".join(f"{key}\n" for (_, _, key), _ in told)))
+    for (mode, kind, _), path in told:
+        if kind != "blob" or mode not in _MODES:
+            raise SystemExit(f"{path.relative_to(folder)} is no plain file: it cannot be in a release.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents.read(int(contents.readline().split()[2])))
+        path.chmod(_MODES[mode])
+        contents.read(1)
 
 
 def write_sums(folder: Path) -> None:
@@ -62,5 +77,6 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _git(*arguments: str) -> bytes:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True).stdout
+def _git(*arguments: str, given: str = "") -> bytes:
+    command = ["git", "--no-replace-objects", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, input=given.encode()).stdout

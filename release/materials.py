@@ -1,7 +1,8 @@
 """The bill of materials: what pip installs with a wheel on this machine, as CycloneDX 1.6.
 
-pip resolves and says what it would install, with digests; nothing is installed. Another Python, another kind
-of machine or a later day may give other versions, so the bill names Python and machine.
+With it are the extras that the image has, so that the bill is the image's, too. pip resolves and says what it
+would install, with digests; nothing is installed. Another Python, another kind of machine or a later day may
+give other versions, so the bill names Python and machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+EXTRAS = ("postgres", "xlsx")
 _LONGEST_NAME = 80
 _RESOLVE = [
     "install",
@@ -33,11 +35,10 @@ _RESOLVE = [
 Json = dict[str, Any]
 
 
-def resolve(wheel: Path) -> Json:
-    """What pip would install, by its own report."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", *_RESOLVE, str(wheel)], check=True, stdout=subprocess.PIPE
-    )
+def resolve(wheel: Path, *options: str) -> Json:
+    """What pip would install with the extras, by its own report."""
+    command = [sys.executable, "-m", "pip", *_RESOLVE, *options, f"{wheel}[{','.join(EXTRAS)}]"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return dict(json.loads(done.stdout))
 
 
@@ -108,6 +109,7 @@ def _needs(item: Json, known: dict[str, str], there: Json) -> list[str]:
     names = {
         canonicalize_name(one.name)
         for one in needed
-        if one.marker is None or one.marker.evaluate({**there, "extra": ""})
+        for extra in ("", *item.get("requested_extras", ()))
+        if one.marker is None or one.marker.evaluate({**there, "extra": extra})
     }
     return sorted(known[name] for name in names if name in known)

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import accord
@@ -32,6 +33,7 @@ class Connection:
     cursor = None
 
 
+PROPOSAL = accord.propose(pa.table({"id": ["1", "2"], "surname": ["Smith", "Jones"]}))
 TEXT, PATH, FLAG, FUNCTION = (7, b"x", ["x"]), (7, b"x", 1.5), ("no", 1, None), (True, "agree", 7)
 NUMBER = ("3", None, True, 1.5)
 
@@ -170,6 +172,43 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
         },
     ),
     accord.Patience: ({}, {name: ("60", None, True, 0) for name in ("silence", "message", "grace")}),
+    accord.propose: ({"table": TABLE}, {"table": (7, None, b"a.csv"), "layout": ("a.toml",)}),
+    PROPOSAL.confirm: (
+        {"records": (10, 10)},
+        {
+            **{name: ("a=b", 7, [("a", "b")]) for name in ("types", "dates")},
+            **{name: ("a=b", 7) for name in ("values", "ranges", "within", "missing", "missing_values")},
+            "records": (7, None, "10 10", (1,), (1.5, 2), (True, 3)),
+            "parties": ("ab", None, ("north",), (1, 2)),
+            "disclose": ("surname", 7, None),
+            "answer": (*TEXT, None),
+            "answer_epsilon": ([1], True, b"1"),
+            **{name: ("3", True) for name in ("overlap", "max_time")},
+            **{name: FLAG for name in ("monthly", "rarity", "make_ids")},
+            "as_of": ("2024-06-30", 7),
+        },
+    ),
+    PROPOSAL.fit: (
+        {"agreement": AGREED},
+        {
+            "agreement": ("agreement.toml", None, {}),
+            **{name: ("a=b", 7, [("a", "b")]) for name in ("types", "dates")},
+            "make_ids": FLAG,
+            "as_of": ("2024-06-30", 7),
+        },
+    ),
+    accord.draft: ({}, {"answers": (TABLE, "a.csv", None, PROPOSAL)}),
+    accord.check: (
+        {"agreement": AGREED},
+        {
+            "agreement": ("agreement.toml", None),
+            "table": (7, b"a.csv"),
+            "party": TEXT,
+            "layout": ("a.toml",),
+            "dates": ("a=b", 7),
+        },
+    ),
+    accord.read_layout: ({}, {"path": (7, None, b"a.toml", ["a.toml"])}),
     accord.read_agreement: ({}, {"path": (7, None, b"a.toml", ["a.toml"])}),
     accord.parse_agreement: (
         {"text": ""},
@@ -255,7 +294,7 @@ def test_every_public_function_is_in_the_table() -> None:
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
-    settings = {"Layout", "Reach", "Patience", "Query"}
+    settings = {"Layout", "Reach", "Patience", "Query"} | {"confirm", "fit"}
     assert {function.__name__ for function in WRONG} == functions | settings
     for function, (_, wrong) in WRONG.items():
         assert set(inspect.signature(function).parameters) == set(wrong), function
@@ -330,8 +369,9 @@ COMMAND = re.compile(r"`accord [^`]*`")
 
 
 def test_no_message_that_python_can_raise_speaks_of_options() -> None:
-    """Whole commands, to be typed in a terminal, may have them."""
+    """Whole commands, to be typed in a terminal, may have them; a card is made of these."""
     reached = [path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts]
+    reached.remove(SOURCE / "report" / "card.py")
     found = [
         f"{path.relative_to(SOURCE)}: {text}"
         for path in reached
@@ -352,7 +392,7 @@ def test_every_argument_that_a_message_names_is_one() -> None:
     }
     known = {argument for function in WRONG for argument in inspect.signature(function).parameters}
     # Options of the command line alone, beside what Python can be given.
-    assert named <= known | {"format", "pairs", "truth", "column", "count_column", "least"}
+    assert named <= known | {"format", "pairs", "truth", "column", "count_column", "least", "folder"}
     assert {"force", "snapshot", "listen", "columns"} <= named
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from accord import errors
 from accord.errors import AccordError, DataError, Fault, UnreadableError
 
-DOCS = Path(__file__).parents[1] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[1] / "docs" / "exit-codes.md"
 
 
 def tree(kind: type[AccordError]) -> Iterator[type[AccordError]]:
@@ -43,3 +43,8 @@ def test_every_error_of_the_tree_has_words_and_a_documented_exit_code() -> None:
     assert {0, 1, 2, 130} <= documented
     raised = {name for name in vars(errors) if name.endswith("Error")}
     assert {kind.__name__ for kind in tree(AccordError)} <= raised
+
+
+def test_the_page_says_after_which_exit_codes_to_try_again() -> None:
+    again = {int(code) for code in re.findall(r"^\| (\d+) \| .* \| \*\*again\*\*", DOCS.read_text(), re.M)}
+    assert again == errors.RETRIED

@@ -99,7 +99,7 @@ def test_the_newest_python_is_the_newest_of_the_compiler() -> None:
     assert f"{major}.{minor}.9" in supported
     assert f"{major}.{minor + 1}.0" not in supported
     assert "3.10.9" not in supported
-    for page in ("README.md", "docs/install.md"):
+    for page in ("README.md", "docs/demo.md"):
         assert f"You need Python 3.11 to {major}.{minor}" in (ROOT / page).read_text(encoding="utf-8")
 
 

@@ -1,8 +1,16 @@
 """Accord: private record linkage between two organisations, without a third party.
 
-The public face. Three verbs: `plan` says what an agreement will cost, and what to agree on instead;
+The public face, in the order of a first linkage. `propose` says what the columns of one's own table look
+like, `draft` makes an agreement of what its owner confirms, and `check` lists all faults of a table under an
+agreement and what the partner will learn. `plan` says what it will cost, and what to agree on instead;
 `simulate` runs it on two tables that one may both see; `link` links one's own table with the partner's, and
 `resume` goes on after a cut.
+
+    proposal = accord.propose("a.csv")
+    answers = proposal.confirm(types={"phone": "skip"}, parties=("north", "south"), records=(5000, 5000))
+    draft = accord.draft(answers)
+    fit = proposal.fit(draft)
+    check = accord.check(draft.agreement, "a.csv", party="north", layout=fit.layout)
 
     agreement = accord.read_agreement("agreement.toml")
     plan = accord.plan(agreement, records=(5000, 5000))
@@ -13,10 +21,12 @@ The public face. Three verbs: `plan` says what an agreement will cost, and what 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ, `learned_about` what the partner learns of a `Side`, in words, and `adjust` gives it with
 another protocol or other options, to simulate and plan. The words of a rule (`same`, `hamming`, …) build a
-`Rule` in Python, and a `Layout` says how one's own file is laid out. A table is a file, an address in a
-database, anything that speaks Arrow, or a `Query` over a connection. `learn` finds the weights of a rule's
-score and returns a `Learnt`. `plan` returns a `Plan`, `simulate` a `Simulation`, with what each `Side` is
-`Promised`, the others a `Linked`.
+`Rule` in Python, and a `Layout` says how one's own file is laid out; `read_layout` reads one. A `Proposal`
+holds cells of the table and shows them only when asked; its `Confirmation` holds none, and a `Draft` is made
+of nothing else; a `Fit` says where the agreed fields are in a table, and a `Check` what is wrong with it. A
+table is a file, an address in a database, anything that speaks Arrow, or a `Query` over a connection. `learn`
+finds the weights of a rule's score and returns a `Learnt`. `plan` returns a `Plan`, `simulate` a
+`Simulation`, with what each `Side` is `Promised`, the others a `Linked`.
 
 Before the first `link` one makes an `identity` and comes to `trust` the partner's `Card`. `link` charges an
 account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before anything leaves
@@ -59,6 +69,14 @@ if TYPE_CHECKING:
     from accord.peer.introduction import identity as identity
     from accord.peer.introduction import trust as trust
     from accord.planning.figures import Plan as Plan
+    from accord.preparing.check import Check as Check
+    from accord.preparing.check import check as check
+    from accord.preparing.confirmation import Confirmation as Confirmation
+    from accord.preparing.draft import Draft as Draft
+    from accord.preparing.draft import draft as draft
+    from accord.preparing.fit import Fit as Fit
+    from accord.preparing.proposal import Proposal as Proposal
+    from accord.preparing.proposal import propose as propose
     from accord.rules.rule import Rule as Rule
     from accord.rules.words import compare as compare
     from accord.rules.words import cosine as cosine
@@ -87,6 +105,7 @@ if TYPE_CHECKING:
     from accord.simulation.pair import simulate as simulate
     from accord.state.accounts import set_budget as set_budget
     from accord.table.layout import Layout as Layout
+    from accord.table.layout import read_layout as read_layout
     from accord.table.sources.query import Query as Query
 
 _HOME = {
@@ -103,7 +122,12 @@ _HOME = {
         *("mismatches", "missing", "rarity", "same", "score", "within"),
     ),
     "accord.planning.figures": ("Plan",),
-    "accord.table.layout": ("Layout",),
+    "accord.preparing.check": ("Check", "check"),
+    "accord.preparing.confirmation": ("Confirmation",),
+    "accord.preparing.draft": ("Draft", "draft"),
+    "accord.preparing.fit": ("Fit",),
+    "accord.preparing.proposal": ("Proposal", "propose"),
+    "accord.table.layout": ("Layout", "read_layout"),
     "accord.table.sources.query": ("Query",),
     "accord.state.accounts": ("set_budget",),
     "accord.peer.channel": ("Patience",),

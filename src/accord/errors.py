@@ -1,8 +1,8 @@
 """Everything that can go wrong and be mended by the person who reads it.
 
 One tree. The docstring of a class *is* the sentence its user sees, with the facts filled in, and its
-`exit_code` is what the command line ends with (`docs/cli.md` lists them). Errors about data name the row
-and the column, never the value: an error may end up in a log that the partner can read.
+`exit_code` is what the command line ends with (`docs/exit-codes.md` lists them). Errors about data name the
+row and the column, never the value: an error may end up in a log that the partner can read.
 """
 
 from __future__ import annotations

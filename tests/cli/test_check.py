@@ -393,7 +393,10 @@ def test_a_list_of_ones_own_is_named_and_written_down(folder: Path) -> None:
     assert facts == {"digest": digest, "values": 2, "total": 10, "rest": 0}
     own = RARE.replace("us-surnames-1990", "ours")
     with_frequencies(folder, own)
-    assert "ours does not ship: --list ours=FILE checks your copy" in run(folder, "agreement.toml").stdout
+    assert (
+        "ours does not ship: `accord check --list ours=FILE` checks it"
+        in run(folder, "agreement.toml").stdout
+    )
     refused = run(folder, "agreement.toml", "a.csv", code=4).stderr
     assert (
         "Say where your copy is with --list NAME=FILE of `accord check`, or under [lists] in the layout file"

@@ -60,6 +60,14 @@ def test_a_draft_passes_check_and_columns_stay_with_their_owner(tmp_path: Path) 
     text = (tmp_path / "agreement.toml").read_text()
     for word in ("Nr", "Vorname", "Geburtsdatum", "PLZ", "Müller", "10115", "%d.%m"):
         assert word not in text
+    own, theirs = ((tmp_path / f"agreement.{one}.html").read_text() for one in ("nord", "sued"))
+    for word in ("Vorname", "Geburtsdatum", "PLZ", "kunden", "%d.%m"):
+        assert word not in theirs
+    assert all(word in own for word in ("Vorname", "Geburtsdatum", "PLZ", "kunden.csv"))
+    assert done.stderr.splitlines()[-2:] == [
+        "Wrote agreement.nord.html: your card, with what you type next. It stays with you.",
+        "Wrote agreement.sued.html: the card of sued. Hand it over with agreement.toml.",
+    ]
     layout = read_layout(tmp_path / "kunden.csv.layout.toml")
     assert (layout.id, layout.encoding, layout.delimiter) == ("Nr", "cp1252", ";")
     assert layout.source("surname").column == "Name"
@@ -80,6 +88,7 @@ def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
         "price": "Preis",
     }
     assert layout.id == "Artikelnummer"
+    assert "Bezeichnung" in (shop / "artikel.csv.card.html").read_text()
     assert accord(shop, "check", "agreement.toml", "artikel.csv", "--party", "B").returncode == 0
     linked = accord(shop, "simulate", "shop.csv", "artikel.csv", "--agreement", "agreement.toml")
     assert linked.returncode == 0, linked.stderr

@@ -17,7 +17,7 @@ from accord.simulation.truth import Scores, score
 
 LEAST = {"people": (0.97, 0.97), "patients": (0.95, 0.98), "customers": (0.88, 0.97)}
 """Recall and precision, against the truth, of what the starters find."""
-PAGE = Path(__file__).parents[2] / "docs" / "data.md"
+PAGE = Path(__file__).parents[2] / "docs" / "judge.md"
 
 
 def link(kind: str, records: int, seed: int, epsilon: str | None = None) -> tuple[Scores, float]:

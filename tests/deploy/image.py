@@ -36,11 +36,14 @@ class Image:
     entry: list[str] = field(default_factory=list)
 
 
-def make_base(tar: Path) -> None:
-    """A bare system with Python, of the release that this machine has: its keys are here."""
+def make_base(tar: Path) -> str:
+    """A bare system with Python, of the release that this machine has, whose keys are here; which Python."""
     name = platform.freedesktop_os_release()["VERSION_CODENAME"]
     command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}", name, str(tar)]
     subprocess.run(command, check=True)
+    listed = subprocess.run(["tar", "-tf", str(tar)], check=True, capture_output=True, text=True).stdout
+    (version,) = set(re.findall(r"^\./usr/bin/python(3\.\d+)$", listed, re.M))
+    return version
 
 
 def build(context: Path, base: Path, folder: Path) -> Image:
@@ -64,7 +67,7 @@ def build(context: Path, base: Path, folder: Path) -> Image:
         elif word == "COPY":
             _copy(context, stages, image.root, rest.split())
         elif word == "RUN":
-            _run_step(image, rest)
+            run_step(image, rest)
         elif word in ("USER", "WORKDIR"):
             setattr(image, {"USER": "user", "WORKDIR": "folder"}[word], rest)
         elif word == "ENTRYPOINT":
@@ -96,7 +99,8 @@ def _copy(context: Path, stages: Mapping[str, Image], root: Path, words: list[st
     subprocess.run(["cp", "-a", *map(str, found), str(target)], check=True)
 
 
-def _run_step(image: Image, step: str) -> None:
+def run_step(image: Image, step: str) -> None:
+    """As an administrator, with a network only for pip."""
     alone = [] if "pip install" in step else ["unshare", "--net"]
     told = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "PIP_CERT": CERTIFICATES, **image.environment}
     inside = [

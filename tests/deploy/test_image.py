@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 import yaml
 
 from release.building import build as build_release
+from release.materials import resolve
+from release.pins import write_pins
 from tests.cli.test_cli import COMMANDS
 from tests.deploy import image, test_tunnel
 from tests.deploy.image import Image
@@ -99,14 +104,19 @@ def test_two_parties_link_from_the_steps_of_the_image_alone(tmp_path: Path) -> N
     require_tools()
     context, base = tmp_path / "context", tmp_path / "base.tar"
     shutil.copytree(DEPLOY, context / "deploy")
-    build_release("HEAD", context / "dist")
-    image.make_base(base)
+    _, wheel = build_release("HEAD", context / "dist")
+    # The Python of this machine's Debian, in place of the one that the file names.
+    write_pins(wheel, resolve(wheel), image.make_base(base), [platform.machine()])
     made = image.build(context, base, tmp_path / "first")
-    require_tunnel(require_two_parties(made, tmp_path), tmp_path)
+    new, run = require_two_parties(made, tmp_path)
+    require_every_table(new, tmp_path, run)
+    require_tunnel(new, tmp_path)
+    require_administrator(new, tmp_path, wheel)
 
 
-def require_two_parties(made: Image, folder: Path) -> Image:
-    """They link, both killed −9 on the way, and go on in a new image, of which the root is read-only."""
+def require_two_parties(made: Image, folder: Path) -> tuple[Image, str]:
+    """They link, both killed −9 on the way, and go on in a new image, of which the root is read-only; it, and
+    their run."""
     prepare(made, folder)
     with image.networks(PARTIES) as names:
         cut = link(made, folder, names)
@@ -131,7 +141,60 @@ def require_two_parties(made: Image, folder: Path) -> Image:
     by_root = Image(new.root, new.environment, "0:0")
     refused = image.start(by_root, state, ["touch", "/opt/accord/bin/new"])
     assert "Read-only file system" in refused.communicate()[0]
-    return new
+    return new, run["run"]
+
+
+def require_every_table(made: Image, folder: Path, run: str) -> None:
+    """What was taken out of the packages is not missed: tables of every kind, the demo, pages."""
+    shared = folder / "shared"
+    table = pandas.read_csv(shared / "a.csv", dtype=str, keep_default_na=False)
+    table.to_parquet(shared / "a.parquet")
+    table.to_feather(shared / "a.arrow")
+    table.to_excel(shared / "a.xlsx", index=False)
+    with closing(sqlite3.connect(shared / "a.sqlite")) as database:
+        table.to_sql("a", database, index=False)
+    places = ("a.csv", "a.parquet", "a.arrow", "a.xlsx", "sqlite:a.sqlite?table=a")
+    typed = [
+        "sh /opt/accord/bin/start --version",
+        *(f"accord simulate '{place}' b.csv --agreement agreement.toml --json" for place in places),
+        "accord simulate a.csv b.csv --agreement agreement.toml --truth truth.csv --html /state/it.html",
+        f"accord report {run} --out /state/report.html",
+        f"accord report {run} --dpia --out /state/report.md",
+        "python -c 'import adbc_driver_postgresql.dbapi'",
+        "cd /tmp && accord demo --records 200",
+    ]
+    volumes = {"/data": shared, "/state": folder / "north"}
+    with image.networks(PARTIES) as names:
+        told = finish(image.start(made, volumes, ["/bin/sh", "-ec", "\n".join(typed)], names["north"]))
+    found = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+    assert len(found) == len(places), told
+    assert len({one["matches"] for one in found}) == 1, found
+    assert "What neither learned" in told
+    assert "Compiling" not in told, "all loops are inside"
+
+
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```$", (DEPLOY.parent / "docs" / "operate.md").read_text(), re.M | re.S)
+DENIED = """
+useradd --system accord-other
+test -r /var/lib/accord/monthly/state/identity.pem
+! runuser -u accord-other -- test -r /var/lib/accord/monthly/state/identity.pem
+! runuser -u accord-other -- ls /var/lib/accord/monthly
+runuser -u accord-monthly -- /usr/local/bin/accord --state /var/lib/accord/monthly/state partner list
+"""
+
+
+def require_administrator(made: Image, folder: Path, wheel: Path) -> None:
+    """What docs/operate.md types as one, in the image's root. Accord is there, so pip fetches nothing."""
+    install = next(block for block in BLOCKS if "/usr/local/bin/accord" in block)
+    instance = next(block for block in BLOCKS if block.startswith("useradd"))
+    here = made.root / "root"
+    shutil.copytree(DEPLOY, here / "deploy")
+    shutil.copy(wheel, here)
+    shutil.copy(folder / "shared" / "south-shop.card", here)
+    typed = [line for line in instance.splitlines() if not line.startswith("systemctl")]
+    machine = Image(made.root, {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8"})
+    for step in (install, "\n".join(typed), DENIED):
+        image.run_step(machine, f"set -e\ncd /root\n{step}")
 
 
 def require_tunnel(made: Image, folder: Path) -> None:

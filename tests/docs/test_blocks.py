@@ -3,8 +3,8 @@
 How a block is run follows from the word after its fence:
 
     sh, python           typed as they are                                     test_docs.py
-    sh NAME, text NAME   typed in the terminal NAME, and what it shows         test_quickstart.py
-    text python          the other side of a linkage is there                  test_quickstart.py
+    sh NAME, text NAME   typed in the terminal NAME, and what it shows         test_start.py
+    text python          the other side of a linkage is there                  test_start.py
     console              typed, and answered as printed                        test_audit.py, test_privacy.py
     toml                 part of an agreement, or of a layout                  here
     none                 a drawing, or commands that are listed below          here
@@ -29,7 +29,7 @@ from accord.datasets.starter import starter_text
 from accord.table.layout import read_layout
 from reproduction.__main__ import _names
 from tests.cli.test_cli import COMMANDS
-from tests.docs import test_audit, test_docs, test_privacy, test_quickstart
+from tests.docs import test_audit, test_docs, test_privacy, test_start
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -39,10 +39,11 @@ PAGES = [
 ]
 SET_UP = "sets up a checkout, as this one was; what is started is looked up in the Makefile"
 DRAWING = "a drawing"
+CLUSTER = "typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster"
 NOT_RUN = {
     ("README.md", "make demo"): f"{SET_UP}; `accord demo` is run by tests/cli/test_demo.py",
-    ("docs/install.md", "make demo"): f"{SET_UP}; `accord demo` is run by tests/cli/test_demo.py",
-    ("docs/install.md", "python3 -m venv"): f"{SET_UP}; tests/test_wheel.py installs the package",
+    ("docs/demo.md", "make demo"): f"{SET_UP}; `accord demo` is run by tests/cli/test_demo.py",
+    ("docs/demo.md", "python3 -m venv"): f"{SET_UP}; tests/test_wheel.py installs the package",
     ("CONTRIBUTING.md", "reproduction/    the paper's evaluation"): DRAWING,
     ("reproduction/README.md", "make reproduce"): "takes hours; the names are looked up, and each is run "
     "small by tests/reproduction",
@@ -55,18 +56,22 @@ NOT_RUN = {
     (
         "docs/privacy.md",
         "accord link patients.csv …",
-    ): "a part of a command that docs/quickstart.md has whole",
+    ): "a part of a command that docs/start.md has whole",
     ("docs/operate.md", "ssh -N"): "needs a third host; tests/deploy/test_tunnel.py types these very lines",
     (
         "docs/operate.md",
         "Match User tunnel",
     ): "a part of sshd's settings; tests/deploy/test_tunnel.py has them",
-    ("docs/operate.md", "install -m 644"): "typed as administrator; tests/deploy/test_units.py runs the unit",
+    ("docs/operate.md", "python3 -m venv"): "typed as administrator, by tests/deploy/test_image.py",
+    ("docs/operate.md", "useradd"): "typed as administrator, by tests/deploy/test_image.py",
     ("docs/operate.md", "make release"): f"{SET_UP}; tests/deploy/test_image.py runs the image's steps",
+    ("docs/cores.md", "pip install 'accord[ray]'"): CLUSTER,
+    ("docs/cores.md", "umask 077"): CLUSTER,
+    ("docs/cores.md", "export RAY_AUTH_MODE"): CLUSTER,
+    ("docs/cores.md", "ray start --head"): CLUSTER,
+    ("docs/cores.md", "accord link a.csv"): CLUSTER,
     ("docs/protocols/psi-expand.md", "value of a          ball of b"): DRAWING,
 }
-CLUSTERS = "typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster"
-"""Of all blocks in docs/cluster.md."""
 
 
 def name_of(page: Path) -> str:
@@ -82,12 +87,13 @@ def runner(page: Path, mark: str) -> object:
     """What runs such a block of such a page; None if nothing does."""
     kind, _, terminal = mark.partition(" ")
     if kind in ("sh", "text") and terminal:
-        known = (*test_quickstart.PAGES.get(page, ()), "python")
-        return test_quickstart if terminal in known and page in test_quickstart.PAGES else None
+        typed = terminal in test_start.PAGES.get(page, ())
+        return test_start if typed or (page, terminal) == (test_start.FROM_PYTHON, "python") else None
     if kind in ("sh", "python"):
-        return test_docs if page in test_docs.PAGES and page.name not in test_docs.ELSEWHERE else None
+        return test_docs if page in test_docs.PAGES else None
     if kind == "console":
-        return {test_audit.PAGE: test_audit, test_privacy.PAGE: test_privacy}.get(page)
+        answered = dict.fromkeys((test_privacy.PAGE, test_privacy.NOISES), test_privacy)
+        return (answered | {test_audit.PAGE: test_audit}).get(page)
     return test_toml_is_understood if kind == "toml" else None
 
 
@@ -102,11 +108,10 @@ def test_every_block_is_run_or_listed_with_its_reason() -> None:
             )
             if key in NOT_RUN:
                 used.add(key)
-            elif runner(page, mark) is None and page.name not in test_docs.ELSEWHERE:
+            elif runner(page, mark) is None:
                 missing.append((name_of(page), mark, first))
     assert missing == []
     assert used == set(NOT_RUN), "what is listed is there"
-    assert {"cluster.md"} == test_docs.ELSEWHERE
 
 
 def test_a_block_that_nothing_runs_would_be_noticed() -> None:
@@ -196,5 +201,5 @@ def test_targets_modules_and_experiments_that_are_named_exist() -> None:
 def test_commands_can_be_split_into_words() -> None:
     for page in PAGES:
         for mark, block in fenced(page):
-            if mark.split(" ")[0] == "sh":
+            if mark.split(" ")[0] in ("sh", "bash"):
                 shlex.split(block, comments=True)

@@ -32,19 +32,15 @@ def scripts(page: Path) -> list[str]:
 
 
 # The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
-# there are six processes; a series has two linkages; plans measure the machine; the tutorial does all of it;
-# a replay has fourteen commands, files and databases of every kind have two dozen, fields and learning one of
+# there are six processes; a series has two linkages; a count learns a rule; plans measure the machine; a
+# replay has fourteen commands, files and databases of every kind have two dozen, fields and learning one of
 # each sort, and all of them their own tests. Whether commands and options of every page are there,
 # test_blocks.py says each time.
 LONG = {
-    *("audit.md", "choosing.md", "data.md", "databases.md", "fields.md", "learning.md", "own-table.md"),
-    *("planning.md", "replay.md", "resume.md", "scale.md", "series.md", "tutorial.md"),
+    *("agree.md", "audit.md", "cores.md", "count.md", "databases.md", "epsilon.md", "fields.md", "judge.md"),
+    *("learning.md", "monthly.md", "prepare.md", "replay.md", "resume.md"),
 }
-# What is typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster.
-ELSEWHERE = {"cluster.md"}
-EXAMPLES = [
-    pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES if p.name not in ELSEWHERE
-]
+EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES]
 
 
 @pytest.mark.whole

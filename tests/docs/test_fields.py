@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,6 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from accord.agreement.file import parse_agreement
-from accord.datasets.starter import starter_text
-from accord.errors import AgreementError
 from accord.fields.frequencies import SHIPPED, find_list
 from accord.fields.making import Cells, make
 from accord.fields.recipe import STEPS
@@ -56,16 +52,6 @@ def test_derived_values(row: list[str]) -> None:
     assert made(kind, before, f"derive = {how}") == after
     if "number" in kinds:
         assert made("number", before, f"derive = {how}") == after
-
-
-@pytest.mark.parametrize("row", rows("What can be wrong"), ids=lambda row: row[0])
-def test_faults(row: list[str]) -> None:
-    said, told = "\n".join(re.findall(r"`([^`]+)`", row[0])), row[1]
-    text = starter_text("products", "00000000").replace('encoder = "paper"', f'encoder = "paper"\n{said}')
-    with pytest.raises(AgreementError) as caught:
-        parse_agreement(text)
-    assert told in str(caught.value)
-    assert "line " in str(caught.value)
 
 
 def test_lists_that_ship_are_told_with_their_digests() -> None:

@@ -98,7 +98,7 @@ def said_on_stderr(notebook: Notebook) -> str:
 
 
 def test_all_are_run() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["hospital", "people", "protocols", "registry"]
+    assert [path.stem for path in NOTEBOOKS] == ["hospital", "own_table", "people", "protocols", "registry"]
     page = (EXAMPLES / "README.md").read_text()
     assert all(f"({path.name})" in page for path in NOTEBOOKS)
 
@@ -139,6 +139,27 @@ def test_what_they_import_is_installed_with_them() -> None:
 
 @pytest.mark.slow
 @pytest.mark.whole
+def test_own_table(tmp_path: Path) -> None:
+    notebook = read("own_table")
+    asyncio.run(run(notebook, tmp_path))
+    assert said_on_stderr(notebook) == ""
+    text, pages = shown(notebook), shown(notebook, "text/html")
+    assert "unbekannt counts as empty" in text
+    assert "dates of" not in text
+    assert "repeats the id of another row" in pages
+    for title in (
+        "A draft for north and south",
+        "Who learns what",
+        "What a linkage would cost",
+        "Simulation: ",
+    ):
+        assert re.search(f"<iframe sandbox srcdoc=[^<]*{title}", pages), title
+    assert "<Quality: recall 0." in text
+    assert (tmp_path / "agreement.toml").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.whole
 def test_people(tmp_path: Path) -> None:
     notebook = read("people")
     asyncio.run(run(notebook, tmp_path))
@@ -151,7 +172,7 @@ def test_people(tmp_path: Path) -> None:
     assert 0 < wrong[0] < wrong[1], "a lower threshold takes more strangers for matches"
     assert "recall under the rule" in pages
     for title in ("What a linkage would cost", "Over thresholds"):
-        assert re.search(f"<iframe srcdoc=[^<]*{title}", pages), "a page is drawn within the notebook"
+        assert re.search(f"<iframe (?:sandbox )?srcdoc=[^<]*{title}", pages), "a page within the notebook"
 
 
 @pytest.mark.slow

@@ -17,10 +17,10 @@ _FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 _AMOUNT = re.compile(r"\d\s?(?:[nµm]?s|min|seconds?|minutes|hours|days|[kMG]B|[KMG]iB|rows/s)\b")
 
 INSTEAD = {
-    ("agreement.md", "Limits"): "a limit",
-    ("cluster.md", "When something is lost"): "a setting of Ray's",
-    ("data.md", "Bad files"): "limits",
-    ("data.md", "The pairs in a spreadsheet"): "a limit",
+    ("reference/agreement.md", "Limits"): "a limit",
+    ("cores.md", "When a node is lost"): "a setting of Ray's",
+    ("prepare.md", "Bad files"): "limits",
+    ("prepare.md", "The pairs in a spreadsheet"): "a limit",
     ("engines.md", "Rows held in shares"): "a formula",
     ("engines.md", "`garbled`: the protocol"): "a size that follows from the parameters",
     ("engines.md", "Silent OTs"): "a size that follows from the parameters",
@@ -29,13 +29,8 @@ INSTEAD = {
     ("maths.md", "10.4 Routing"): "a formula",
     ("maths.md", "13 Corrections to the paper"): "numbers of the paper",
     ("maths.md", "14.4 The 21 claims"): "numbers of the paper, and what is derived from them",
-    ("own-table.md", "Types"): "what a draft compares",
-    ("planning.md", "What is assumed"): "guesses, and called so",
-    ("resume.md", "What is kept"): "limits",
     ("rules.md", "Rules"): "an example of a rule",
     ("rules.md", "Edits and mismatches"): "prices, kept by test_engines.py",
-    ("scale.md", "What sharing costs"): "from the table below it, whose results are named there",
-    ("security.md", "Limitations"): "a setting",
     ("wire.md", "Workers"): "a setting",
     ("wire.md", "Waiting"): "settings",
 }
@@ -73,19 +68,6 @@ def test_results_that_are_named_are_there() -> None:
     }
     assert len(named) >= 4
     assert all((DOCS / "results" / name).is_file() for name in named)
-
-
-def test_what_sharing_costs_is_in_the_table_below() -> None:
-    parts = sections((DOCS / "scale.md").read_text())
-    row = re.search(
-        r"\| ([\d,]+) \| [\d.]+ million \| ([\d.]+) min \| ([\d.]+) min \| ([\d.]+) %",
-        parts["What sharing costs"],
-    )
-    assert row
-    for workers, minutes in (("1", row[2]), ("2", row[3])):
-        line = rf"^\| {row[1]} \| \w+ \| {workers} \|.*\| {minutes} \| [\d,]+ MiB \|$"
-        assert re.search(line, parts["As tables grow"], re.M)
-    assert f"{100 * (float(row[3]) / float(row[2]) - 1):.1f}" == row[4]
 
 
 def test_the_deviations_of_noise_are_computed() -> None:

@@ -12,18 +12,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import typer
 
-import accord
-from accord.agreement.document import Agreement
-from accord.cli import app
 from handbook.contents import CHAPTERS, ELSEWHERE, INSIDE, arrange
 from handbook.stage import caption, list_notebooks, relink
 from tests.docs.site import ROOT, Site
 
 SOURCES = {path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")}
-GENERATED = {"reference/commands", "reference/agreement", "reference/python"}
-NAMES = sorted({*map(str, SOURCES), *ELSEWHERE.values(), *GENERATED})
+NAMES = sorted({*map(str, SOURCES), *ELSEWHERE.values()})
 
 
 def test_every_page_of_the_documentation_is_on_the_site(site: Site) -> None:
@@ -207,10 +202,10 @@ def test_the_search_knows_every_page_and_needs_no_server(site: Site) -> None:
 
 
 ANSWERS = {
-    "how to install": ("install.html", "pip install"),
+    "how to install": ("demo.html", "pip install"),
     "what my partner learns": ("security.html", "what the partner receives"),
-    "how to choose ε": ("choosing.html", "Start from what you could defend"),
-    "what it costs": ("planning.html", "accord plan"),
+    "how to choose ε": ("epsilon.html", "Start from what you could defend"),
+    "what it costs": ("epsilon.html", "accord plan"),
     "what if it is cut": ("resume.html", "accord resume"),
     "what if the partner cheats": ("threat-model.html", "what stops, detects or proves it"),
 }
@@ -248,26 +243,10 @@ def test_the_home_page_answers_every_question_with_a_link(site: Site) -> None:
     assert all(asked.values())
 
 
-def test_the_reference_has_every_command_option_key_and_name(site: Site) -> None:
-    commands = site.pages["reference/commands.html"].get_text()
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
-        assert f"accord {name}" in commands
-        for option in (opt for known in command.params for opt in known.opts if opt.startswith("--")):
-            assert option in commands, option
-    python = site.pages["reference/python.html"]
-    for name in dir(accord):
-        assert name.startswith("_") or python.find(id=f"accord.{name}"), name
-    schema = Agreement.model_json_schema()
-    rows = [row.select("td") for row in site.pages["reference/agreement.html"].select("tbody tr")]
-    shown = {cells[0].get_text(): cells[3].get_text() for cells in rows}
-    assert schema["properties"].keys() <= shown.keys()
-    assert all(shown.values()), [key for key, meaning in shown.items() if not meaning]
-
-
 def test_a_page_without_a_place_stands_in_the_last_chapter() -> None:
-    chapters = arrange(["index", "install", "brand-new"])
+    chapters = arrange(["index", "demo", "brand-new"])
     assert chapters[-1].pages[-1] == "brand-new"
-    assert chapters[0].pages == ("install",)
+    assert chapters[0].pages == ("demo",)
     assert len(chapters) == len(CHAPTERS)
 
 
@@ -275,7 +254,7 @@ def test_a_page_without_a_place_stands_in_the_last_chapter() -> None:
     ("source", "written", "moved"),
     [
         ("CONTRIBUTING.md", "[maths](docs/maths.md#1-definitions)", "[maths](maths.md#1-definitions)"),
-        ("docs/data.md", "[lab](../reproduction/README.md)", "[lab](reproduction.md)"),
+        ("docs/quality.md", "[lab](../reproduction/README.md)", "[lab](reproduction.md)"),
         ("reproduction/README.md", "[how](../CONTRIBUTING.md)", "[how](contributing.md)"),
         ("docs/wire.md", "[the journal](../src/accord/protocols/parts/journal.py)", "the journal"),
         (
@@ -284,8 +263,8 @@ def test_a_page_without_a_place_stands_in_the_last_chapter() -> None:
             "[limits](../security.md#limitations)",
         ),
         ("docs/protocols/psi.md", "![m](../diagrams/psi.svg)", "![m](../diagrams/psi.svg)"),
-        ("docs/data.md", "```\n[a](../x.py)\n```", "```\n[a](../x.py)\n```"),
-        ("docs/data.md", "[b](https://example.org) [c](#here)", "[b](https://example.org) [c](#here)"),
+        ("docs/quality.md", "```\n[a](../x.py)\n```", "```\n[a](../x.py)\n```"),
+        ("docs/quality.md", "[b](https://example.org) [c](#here)", "[b](https://example.org) [c](#here)"),
     ],
 )
 def test_links_are_moved_to_where_pages_are(source: str, written: str, moved: str) -> None:
@@ -317,10 +296,9 @@ def test_notebooks_stand_in_the_order_of_their_own_page(site: Site) -> None:
     assert shown == re.findall(r"\((\w+\.ipynb)\)", told)
 
 
-@pytest.mark.parametrize("page", ["quickstart", "own-table"])
-def test_every_block_of_a_terminal_says_whose_it_is(page: str, site: Site) -> None:
-    written = re.findall(r"^```(?:sh|text) (\S+)$", (ROOT / "docs" / f"{page}.md").read_text(), re.M)
-    captions = site.pages[f"{page}.html"].select(".literal-block-wrapper > .code-block-caption .caption-text")
+def test_every_block_of_a_terminal_says_whose_it_is(site: Site) -> None:
+    written = re.findall(r"^```(?:sh|text) (\S+)$", (ROOT / "docs" / "start.md").read_text(), re.M)
+    captions = site.pages["start.html"].select(".literal-block-wrapper > .code-block-caption .caption-text")
     assert [part.get_text() for part in captions] == written
     assert len(set(written)) >= 2
 

@@ -76,7 +76,7 @@ def test_on_a_phone_names_leave_room_for_words(site: Site, browser: Browser) -> 
     """In a table the names of commands wrap, and cells begin at the same height."""
     page = browser.new_page(offline=True, viewport={"width": 400, "height": 900})
     page.set_default_timeout(PATIENCE)
-    page.goto((site.folder / "cli.html").as_uri())
+    page.goto((site.folder / "reference" / "commands.html").as_uri())
     names, words = (page.locator(f"article table td:nth-child({n})").first for n in (1, 2))
     room = [box["width"] if (box := cell.bounding_box()) else 0 for cell in (names, words)]
     assert 0 < room[0] < room[1]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import accord
 from accord.datasets.people import generate_people
 from accord.drafting.answers import RANGED, Answers, in_order, name_fields
-from accord.drafting.draft import Draft, make_draft, require_sound
+from accord.drafting.draft import MadeDraft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.planning import plan
@@ -23,7 +23,7 @@ from accord.simulation.truth import score
 SALT = "0123456789abcdef"
 
 
-def draft(typed: str, records: tuple[int, int], **others: object) -> Draft:
+def draft(typed: str, records: tuple[int, int], **others: object) -> MadeDraft:
     named = in_order(name_fields([read_kind(one) for one in typed.split()]))
     return make_draft(Answers(named, records, **others), SALT)  # type: ignore[arg-type]
 

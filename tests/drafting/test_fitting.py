@@ -27,6 +27,16 @@ def test_the_only_column_of_a_type_is_the_only_name_of_it() -> None:
     assert found.alone == {"text": "Angabe"}
 
 
+def test_a_postcode_and_a_city_in_one_column_are_two_fields() -> None:
+    found = fitted({"PLZ/Ort": ("20095 Hamburg", "10115 Berlin")}, postcode=TEXT, city=TEXT)
+    for name in ("postcode", "city"):
+        source = found.sources[name]
+        assert (source.column, source.part, source.order) == ("PLZ/Ort", name, "postcode city")
+    beside = {"PLZ/Ort": ("20095 Hamburg", "10115 Berlin"), "PLZ": ("20095", "10115")}
+    found = fitted(beside, postcode=TEXT, city=TEXT)
+    assert (found.sources["postcode"].column, found.sources["city"].column) == ("PLZ", "PLZ/Ort")
+
+
 def test_where_several_would_do_none_is_taken() -> None:
     found = fitted({"Angabe": WORDS, "Lager": WORDS}, text=TEXT)
     assert found.lacking == ["text"]

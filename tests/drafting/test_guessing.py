@@ -276,7 +276,7 @@ DUTCH = {
 FIRMS = {
     "vendor_no": ("K7", "K8", "K9", "id"),
     "Company Name": ("Nordlicht Bau", "Ahorn Druck", "Elbe Papier", "text"),
-    "PLZ/Ort": ("20095 Hamburg", "10115 Berlin", "01067 Dresden", "skip"),
+    "PLZ/Ort": ("20095 Hamburg", "10115 Berlin", "01067 Dresden", "place"),
     "USt-IdNr.": ("DE111111111", "", "DE222222222", "identifier"),
     "Contact number": ("+49 40 123456", "+49 30 765432", "+49 351 998877", "phone"),
     "EMAIL_ADDR": ("a@x.de", "b@y.de", "c@z.de", "email"),
@@ -318,3 +318,36 @@ def test_words_of_headers_in_many_languages(header: str, cells: tuple[str, ...],
 def test_the_word_that_says_most_names_a_field() -> None:
     (guess,) = guess_kinds([Sample("Type of cuisine", ("Thai", "Greek") * 20)])
     assert guess.name == "cuisine"
+
+
+def _kinds(**columns: tuple[str, ...]) -> dict[str, ColumnKind]:
+    found = guess_kinds([Sample(name, cells) for name, cells in columns.items()])
+    return {guess.column: guess.kind for guess in found}
+
+
+def test_remarks_about_people_are_left_out_and_those_about_things_are_not() -> None:
+    remarks = ("called twice", "no answer", "pays later")
+    people = _kinds(Vorname=("Anna", "Lena", "Ida"), Bemerkung=remarks, Allerlei=remarks)
+    assert (people["Bemerkung"], people["Allerlei"]) == (ColumnKind.SKIP, ColumnKind.SKIP)
+    assert _kinds(titel=("Die Tür", "Der Hof", "Das Amt"), notas=remarks)["notas"] is ColumnKind.TEXT
+    kept = guess_kinds([Sample("Vorname", ("Anna", "Lena")), Sample("Bemerkung", remarks)], keep_sparse=True)
+    assert kept[1].kind is ColumnKind.TEXT
+
+
+def test_a_column_whose_cells_are_all_the_same_is_left_out_unless_they_are_few() -> None:
+    land = {"Land": ("Spain",) * 30}
+    assert _kinds(**land)["Land"] is ColumnKind.SKIP
+    assert _kinds(Land=("Spain",) * 3)["Land"] is ColumnKind.CATEGORY
+    # A town may be the one that only one side's people live in.
+    assert _kinds(Wohnort=("Bonn",) * 30)["Wohnort"] is ColumnKind.CITY
+
+
+def test_a_birth_that_cannot_be_read_is_no_street() -> None:
+    (found,) = guess_kinds([Sample("F. nacimiento", ("3 mayomes 1980", "12 juniomes 1999", "7 xyz 1940"))])
+    assert found.kind is ColumnKind.SKIP
+    assert found.meant is ColumnKind.BIRTH
+
+
+def test_months_in_words_are_dates_of_birth() -> None:
+    cells = ("3 de mayo de 1980", "12 de junio de 1999", "7 de enero de 1940", "1 de abril de 1971")
+    assert _kinds(**{"F. nacimiento": cells})["F. nacimiento"] is ColumnKind.BIRTH

@@ -6,7 +6,7 @@ import pytest
 
 from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
-from accord.drafting.reading import order_of, propose
+from accord.drafting.reading import order_of, place_order, propose
 
 Kind = ColumnKind
 
@@ -105,3 +105,16 @@ def test_spellings_that_all_mean_one_value_are_told() -> None:
     assert propose(ColumnKind.SEX, Sample("s", ("Mr", "male") * 20), ("f", "m")).lone == "m"
     assert not propose(ColumnKind.SEX, Sample("s", ("Mr", "Ms") * 20), ("f", "m")).lone
     assert not propose(ColumnKind.SEX, Sample("s", ("f",) * 20), ("f", "m")).lone
+
+
+def test_zeros_that_a_spreadsheet_took_are_put_back() -> None:
+    whole, short = ("30800", "29001", "18001", "28013"), ("4600", "8001")
+    assert propose(Kind.POSTCODE, Sample("c", (*whole, *short))).said == {"digits": 5}
+    # Nothing is lost where some begin with a zero, and four digits may be all there are.
+    assert propose(Kind.POSTCODE, Sample("c", (*whole, *short, "04600"))).said == {}
+    assert propose(Kind.POSTCODE, Sample("c", (*whole[:1], *short))).said == {}
+
+
+def test_whether_a_postcode_comes_first_is_seen() -> None:
+    assert place_order(["20095 Hamburg", "10115 Berlin"]) == "postcode city"
+    assert place_order(["Hamburg 20095", "Berlin, 10115"]) == "city postcode"

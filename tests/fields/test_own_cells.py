@@ -182,3 +182,30 @@ def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:
     assert again.disclosed.equals(read.disclosed)
     assert again.ids.equals(read.ids)
     assert settled["name"].to_pylist() == ["Ann Lee", "Poe"]
+
+
+def test_a_postcode_and_a_city_in_one_cell_are_read_apart() -> None:
+    cells = ["66482 Zweibrücken", "D-01067 Dresden", "1011 AB Amsterdam", "00-950 Warszawa", "10115", "Bonn"]
+    first = {"column": "x", "order": "postcode city"}
+    codes = ["66482", "01067", "1011 AB", "00-950", "10115", None]
+    assert read({"x": cells}, part="postcode", **first) == codes
+    cities = ["Zweibrücken", "Dresden", "Amsterdam", "Warszawa", None, "Bonn"]
+    assert read({"x": cells}, part="city", **first) == cities
+    last = {"column": "x", "order": "city postcode"}
+    assert read({"x": ["Boston, MA 02139", "1010"]}, part="postcode", **last) == ["02139", "1010"]
+    assert read({"x": ["Boston, MA 02139", "1010"]}, part="city", **last) == ["Boston, MA", None]
+
+
+def test_numbers_get_their_zeros_back_and_other_cells_stay() -> None:
+    assert read({"x": ["4600", "30800", "B 12", None]}, column="x", digits=5) == [
+        "04600",
+        "30800",
+        "B 12",
+        None,
+    ]
+
+
+@pytest.mark.parametrize("said", [{"part": "city"}, {"part": "given", "order": "city postcode"}])
+def test_an_order_is_of_what_the_part_is_of(said: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="order"):
+        Source.model_validate({"column": "x", **said})

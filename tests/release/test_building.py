@@ -14,7 +14,8 @@ from zipfile import ZipFile
 import pytest
 
 from accord import __version__
-from release.building import ROOT, SUMS, build, digest_of, time_of, write_sums
+from release import building
+from release.building import ROOT, SUMS, build, digest_of, time_of, write_sums, write_tree
 
 
 def test_a_wheel_has_the_time_of_its_commit_and_the_files_of_git(tmp_path: Path) -> None:
@@ -56,6 +57,66 @@ def test_a_folder_with_another_release_is_refused(tmp_path: Path) -> None:
         build("HEAD", tmp_path)
 
 
+def git(folder: Path, *words: str) -> str:
+    """As somebody whose settings change files that git hands out."""
+    told = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        **{
+            f"GIT_{who}_{what}": "it@example.org"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        },
+    }
+    done = subprocess.run(["git", *words], cwd=folder, env=told, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_settings_of_whoever_builds_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"a.txt": b"one\ntwo $Format:%H$ $Id$\n", "in a folder/b.sh": b"#!/bin/sh\n", "ä.bin": b"\0\r\n"}
+    for name, content in told.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "in a folder" / "b.sh").chmod(0o755)
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message", "It")
+    other = tmp_path / "other"
+    other.write_bytes(b"something else\n")
+    git(
+        tmp_path,
+        "replace",
+        git(tmp_path, "rev-parse", "HEAD:a.txt"),
+        git(tmp_path, "hash-object", "-w", "other"),
+    )
+    for line in ("core.autocrlf true", "core.eol crlf", "tar.umask 0077", "log.showSignature true"):
+        git(tmp_path, "config", *line.split())
+    (tmp_path / ".git" / "info" / "attributes").write_text(
+        "* text eol=crlf ident export-subst\n*.sh export-ignore\n"
+    )
+    archived = subprocess.run(
+        ["git", "archive", "HEAD"], cwd=tmp_path, capture_output=True, check=True
+    ).stdout
+    assert b"something else\r\n" in archived, "these settings do change files"
+
+    monkeypatch.setattr(building, "ROOT", tmp_path)
+    write_tree("HEAD", tmp_path / "tree")
+    written = [path for path in (tmp_path / "tree").rglob("*") if path.is_file()]
+    assert {path.relative_to(tmp_path / "tree").as_posix(): path.read_bytes() for path in written} == told
+    assert {path.name for path in written if path.stat().st_mode & 0o100} == {"b.sh"}
+    assert time_of("HEAD") > 0
+
+
+def test_what_is_no_plain_file_is_not_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "link").symlink_to("/etc/hostname")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message", "It")
+    monkeypatch.setattr(building, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="link is no plain file"):
+        write_tree("HEAD", tmp_path / "tree")
+
+
 def test_sums_are_read_by_sha256sum(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"a")
     (tmp_path / "b.tar.gz").write_bytes(b"b")
@@ -72,3 +133,4 @@ def test_the_version_stands_in_one_place() -> None:
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["hatch"]["version"]["path"] == "src/accord/version.py"
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {__version__} (20" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -35,23 +35,27 @@ REPORT: dict[str, Any] = {
             "zed-lib>=1",
             "mid; python_version >= '3.11'",
             "gone; sys_platform == 'win32'",
-            "extra-only; extra == 'xlsx'",
+            "sheets; extra == 'xlsx'",
+            "not-asked; extra == 'ray'",
             requested=True,
             license_expression="Apache-2.0",
         ),
         item("mid", "zed-lib", license="MIT"),
+        item("sheets", license="MIT"),
     ],
 }
+REPORT["install"][1]["requested_extras"] = ["xlsx"]
 
 
 def test_the_bill_names_parts_licences_and_who_needs_what() -> None:
     made = bill(REPORT, 0)
     assert made["metadata"]["timestamp"] == "1970-01-01T00:00:00Z"
     assert made["metadata"]["component"]["licenses"] == [{"expression": "Apache-2.0"}]
-    assert [part["purl"] for part in made["components"]] == ["pkg:pypi/mid@1.0", "pkg:pypi/zed-lib@1.0"]
-    assert [part["licenses"][0]["license"]["name"] for part in made["components"]] == ["MIT", "BSD License"]
+    parts = ["pkg:pypi/mid@1.0", "pkg:pypi/sheets@1.0", "pkg:pypi/zed-lib@1.0"]
+    assert [part["purl"] for part in made["components"]] == parts
+    assert {part["licenses"][0]["license"]["name"] for part in made["components"]} == {"MIT", "BSD License"}
     edges = {line["ref"]: line["dependsOn"] for line in made["dependencies"]}
-    assert edges["pkg:pypi/accord@1.0"] == ["pkg:pypi/mid@1.0", "pkg:pypi/zed-lib@1.0"]
+    assert edges["pkg:pypi/accord@1.0"] == parts
     assert edges["pkg:pypi/mid@1.0"] == ["pkg:pypi/zed-lib@1.0"]
     assert "somebody" not in json.dumps(made)
 
@@ -78,7 +82,7 @@ def test_the_bill_of_a_wheel_is_what_the_standard_asks_for(tmp_path: Path) -> No
     made = bill(resolve(wheel), 0)
     (tmp_path / "bill.json").write_text(json.dumps(made))
     assert made["metadata"]["component"]["hashes"][0]["content"] == digest_of(wheel)
-    assert {"numba", "llvmlite", "numpy"} <= {part["name"] for part in made["components"]}
+    assert {"numba", "llvmlite", "numpy", "python-calamine"} <= {part["name"] for part in made["components"]}
     place = tmp_path / "site"
     install = [
         "-m",

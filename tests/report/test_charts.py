@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.report.charts import HEIGHT, Bar, bars, columns, short, ticks
+from accord.report.charts import HEIGHT, Bar, amounts, bars, columns, dots, short, ticks
 from accord.wording import lasting
 
 numbers = st.floats(0, 1e12)
@@ -19,15 +20,46 @@ def _boxes(made: str) -> list[tuple[float, ...]]:
     return [tuple(map(float, box)) for box in found]
 
 
-@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=9), st.booleans())
-def test_bars_stay_within_the_picture(values: list[tuple[float, float]], log: bool) -> None:
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=9))
+def test_bars_begin_at_zero_and_are_as_long_as_they_say(values: list[tuple[float, float]]) -> None:
     drawn = [Bar(f"<{i}>", value, more) for i, (value, more) in enumerate(values)]
-    made = bars("title", "says", drawn, ("one", "two"), log)
-    boxes = _boxes(made)
-    assert len(boxes) == sum(1 + bool(bar.more) for bar in drawn)
-    assert all(x + width <= 100.2 for x, _, width, _ in boxes), "but for what is drawn so that it is seen"
+    made = bars("title", "says", drawn, ("one", "two"))
+    most = max(bar.total for bar in drawn) or 1
+    for bar, row in zip(drawn, re.findall("<dd>.*?</dd>", made), strict=True):
+        boxes = _boxes(row)
+        assert len(boxes) == bool(bar.value) + bool(bar.more), "nothing is drawn of nothing"
+        first = 0.0
+        for (x, _, width, _), part in zip(boxes, [p for p in (bar.value, bar.more) if p], strict=True):
+            assert x == pytest.approx(first, abs=0.01)
+            # What would not be seen is drawn as a line.
+            assert width == pytest.approx(max(100 * part / most, 0.15), abs=0.01)
+            first += 100 * part / most
+        assert f"<span>{bar.total:,.0f}</span>" in row
     assert "<0>" not in made
-    assert all(f"{bar.total:,.0f}" in made for bar in drawn)
+
+
+@given(st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=9), st.integers(0, 2))
+def test_dots_stand_where_their_powers_of_ten_are(values: list[float], none: int) -> None:
+    """Between the lines of two powers, by the logarithm; an amount of none has no dot."""
+    drawn = [Bar(str(i), value) for i, value in enumerate([*values, *[0.0] * none])]
+    made = dots("says", drawn)
+    rows = re.findall("<dd>.*?</dd>", made)[:-1]
+    lines = [float(x) for x in re.findall(r'<line x1="([\d.]+)%"', rows[0])]
+    apart = lines[1] - lines[0]
+    assert lines == pytest.approx([lines[0] + i * apart for i in range(len(lines))], abs=0.01)
+    low = math.floor(math.log10(min(values)))
+    for bar, row in zip(drawn, rows, strict=True):
+        found = [float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', row)]
+        wanted = [lines[0] + apart * (math.log10(bar.value) - low)] if bar.value else []
+        assert found == pytest.approx(wanted, abs=0.01)
+
+
+def test_amounts_that_span_little_are_bars() -> None:
+    near, far = ([Bar("a", 1), Bar("b", value)] for value in (40, 4000))
+    assert _boxes(amounts("t", "s", near))
+    assert "<circle" not in amounts("t", "s", near)
+    assert not _boxes(amounts("t", "s", far))
+    assert "ten times" in amounts("t", "s", far)
 
 
 def test_numbers_have_their_unit() -> None:

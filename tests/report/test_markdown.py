@@ -15,8 +15,31 @@ from tests.report import hostile
 
 LOOKS_LIKE_MARKDOWN = (
     *("# head", "- item", "1. first", "1) first", "=== ", "a_b", "_a_", "**b**", "[a](http://b)", "![a](b)"),
-    *("<b>x</b>", "&lt;", "`x", "a|b", "~~a~~", "\\", "a\nb", "    code", "http://a.b"),
+    *("<b>x</b>", "&lt;", "`x", "a|b", "~~a~~", "\\", "a\nb", "    code"),
 )
+ADDRESSES = (
+    *(
+        "http://a.b",
+        "HTTPS://a.b/c_d",
+        "ftp://a.b",
+        "www.a.org",
+        "(www.a.org",
+        "x.www.a.org",
+        "http://www.a.org",
+    ),
+    *(
+        "a@b.org",
+        "a_b@c.org",
+        "a.b+c@d.org",
+        "mailto:a@b.org",
+        "xmpp:a@b.org/c",
+        "https://a@b.org",
+        "mailto:@b.org",
+    ),
+)
+# What GitHub makes links of, as written: extended autolinks of its flavour of Markdown. A mail is found after
+# escapes are undone, so that a sign before its @ would not help.
+BARE = re.compile(r"www\.|(?<!\\)://|[\w.+:-]\\*@", re.I)
 
 
 def _tags(text: str) -> set[str]:
@@ -27,7 +50,7 @@ def _shown(text: str) -> str:
     return unescape(re.sub("<[^>]*>", "", MarkdownIt("commonmark").render(text))).strip()
 
 
-@pytest.mark.parametrize("text", [*hostile.ALL, *LOOKS_LIKE_MARKDOWN])
+@pytest.mark.parametrize("text", [*hostile.ALL, *LOOKS_LIKE_MARKDOWN, *ADDRESSES])
 def test_a_text_is_text(text: str) -> None:
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     assert _tags(bullets([text])) <= {"ul", "li"}
@@ -41,6 +64,12 @@ def test_a_text_is_text(text: str) -> None:
 def test_no_text_becomes_more_than_text(text: str) -> None:
     assert _tags(f"x\n{bullets([text])}") <= {"p", "ul", "li", "code"}
     assert _tags(paragraph("x", code(f"y{text}"))) == {"p", "code"}
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_an_address_is_no_link(text: str) -> None:
+    assert BARE.search(text)
+    assert not BARE.search(bullets([text]))
 
 
 def test_commands_and_single_words_are_set_as_code() -> None:

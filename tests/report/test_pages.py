@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import as_claimed, audit
+from accord.protocols.parts.answers import decode_answer
 from accord.report.audit_page import describe_noise_audit, describe_protocol_audit
 from accord.report.plan_page import describe_plan
 from accord.report.receipt_page import share
@@ -58,12 +61,23 @@ def _simulated() -> str:
     return describe_simulation(result, quality, PairCells(columns, a, b))
 
 
+def _answered(known: Remembered) -> Remembered:
+    """The same run, had it been asked for numbers."""
+    by = {"A": {"column": "x", "values": ["1", "9"]}}
+    plain = faults.agreement("routed").model_dump(mode="json")
+    asked = {"output": {"answer": "table", "epsilon": "2", "by": by}, "disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | asked)
+    told = decode_answer(agreed.output, [(4, 6), (3, 6), (17, 6)])
+    return replace(known, agreement=agreed, answer=told, matches=None, bins=None)
+
+
 def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     assert known.receipt is not None
     assert known.account is not None
     assert known.charged is not None
     yield "run", describe_run(known)
     yield "shared", share(known.agreement, known.receipt)
+    yield "answer", describe_run(_answered(known))
     gone = Forgotten("r", "bob", "table", "", "00", "2026", known.charged, known.account)
     yield "forgotten", describe_forgotten(gone)
     yield "plan", describe_plan(plan(starter("places"), records=(400, 400)))

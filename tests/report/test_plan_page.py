@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,19 +25,31 @@ def test_a_plan_says_what_to_take_and_who_may_see_it(found: Plan) -> None:
     page = describe_plan(found)
     require_quiet(page)
     assert Outline(page).headings == [
-        *("What a linkage would cost", "What to take", "Where the time goes"),
-        *("Cost against ε", "How bins fill up with dummies", "All options"),
+        *("What a linkage would cost", "What to take", "How long it takes"),
+        *("Cost against ε", "How bins fill up with dummies", "All options", "What a match is"),
     ]
     assert "it may be shown to the partner" in page
     assert "(chosen" in page
     work = found.choice.work
-    assert f">{lasting(work.processor)}<" in page
-    assert f">{lasting(work.network + work.waiting)}<" in page
-    for each in (work.processor, work.network, work.waiting):
-        assert f">{lasting(each)}<" in page.split("Each by itself")[1]
+    start = found.choice.seconds.expected - max(work.processor, work.network) - work.waiting
+    parts = [lasting(each) for each in (start, work.processor, work.network, work.waiting)]
+    assert any([*row[1:]] == parts and "(chosen" in row[0] for row in rows_of(page))
     own = describe_plan(replace(found, from_data=True))
     assert "For your eyes only" in own
     assert "may be shown" not in own
+
+
+def test_bars_of_time_are_as_long_as_their_labels_say(found: Plan) -> None:
+    """Of options whose times are near each other, and whose expected time is no sum of its parts."""
+    near = [one for one in found.options if one.seconds.expected < 40 * found.choice.seconds.expected]
+    page = describe_plan(replace(found, options=tuple(near)))
+    drawn = page.split("How long it takes")[1].split("</dl>")[0]
+    rows = re.findall(r'<rect x="0.000%" y="0.0" width="([\d.]+)%".*?<span>(.*?)</span>', drawn)
+    assert len(rows) > 2
+    told = {lasting(one.seconds.expected): one.seconds.expected for one in near}
+    most = max(told[label] for _, label in rows)
+    for width, label in rows:
+        assert float(width) == pytest.approx(100 * told[label] / most, rel=0.06), "labels are rounded"
 
 
 def test_recalls_are_drawn_where_they_differ(found: Plan) -> None:

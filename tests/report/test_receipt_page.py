@@ -103,8 +103,8 @@ def _numbers(text: str) -> set[int]:
 
 
 def _seen(page: str) -> str:
-    """What a reader sees, also unfolded."""
-    body = page.split("<body>")[1]
+    """What a reader sees, also unfolded; but for the powers of ten along an axis, whatever is drawn there."""
+    body = re.sub('<svg [^>]*class="scale">.*?</svg>', "", page.split("<body>")[1])
     return html.unescape(re.sub(r"<[^>]*>", " ", body))
 
 

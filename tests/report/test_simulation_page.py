@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -9,8 +11,11 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
+from accord.report.pair_cards import PairView
 from accord.report.simulation_page import PairCells, describe_simulation
+from accord.report.waterfall import falls
 from accord.side import Side
+from accord.simulation.known import split
 from accord.simulation.pair import Simulation, simulate
 from tests.report.outline import Outline, require_quiet, rows_of
 
@@ -30,7 +35,9 @@ def test_a_simulation_with_its_truth(made: tuple[Simulation, pa.Table, pa.Table]
     assert {"Against the true pairs", "Which fields lose matches", "Over thresholds"} <= set(
         Outline(page).headings
     )
-    assert f"{quality.scores.truth_f1:.4f}" in page
+    judged = quality.scores.truth_f1, quality.scores.truth_precision, quality.scores.truth_recall
+    top = re.findall(r"<dd>(\d\.\d{4})</dd>", page)
+    assert top == [f"{share:.4f}" for share in judged]
     curve = quality.curve
     assert curve is not None
     drawn = [
@@ -62,9 +69,15 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
     cells = PairCells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
     page = describe_simulation(result, quality, cells)
     require_quiet(page)
-    assert "Examples of missed pairs" in Outline(page).headings
+    headings = Outline(page).headings
+    assert {"Pairs nearest to the threshold", "Missed pairs", "Wrong pairs"} <= set(headings)
+    assert headings.index("Against the true pairs") == 1, "before all else"
     assert "&lt;Ann&gt;" in page
     assert "&lt;Ann&gt;" not in describe_simulation(result, quality)
+    view = PairView(result.agreement.rule)
+    for some in (*quality.pairs.values(), quality.missed_pairs, quality.false_pairs):
+        for each in some:
+            assert falls(view.steps(each))[-1].after == each.score
     for missed in quality.missed_pairs:
         assert not missed.found
         assert missed.true
@@ -79,3 +92,19 @@ def test_bins_are_drawn_with_their_dummies() -> None:
     for side, (real, dummies) in result.filled.items():
         assert int(dummies.sum()) == (result.runs[0].dummies_a, result.runs[0].dummies_b)[side is Side.B]
         assert f"{int(real.sum()):,} slots hold records" in page
+
+
+def test_pairs_near_the_threshold_are_shown_without_a_truth(
+    made: tuple[Simulation, pa.Table, pa.Table],
+) -> None:
+    """Then nothing is said of which are true."""
+    result, *_ = made
+    near = result.nearest(2)
+    assert {name: len(pairs) for name, pairs in near.items()} == {"below": 2, "above": 2}
+    page = describe_simulation(result, None, nearest=near)
+    assert "Pairs nearest to the threshold" in Outline(page).headings
+    assert "true pair" not in page
+    least = split(result.agreement.rule)
+    assert least is not None
+    assert all((pair.score or 0) < least[0].least for pair in near["below"])
+    assert all((pair.score or 0) >= least[0].least for pair in near["above"])

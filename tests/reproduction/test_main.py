@@ -63,7 +63,7 @@ def test_help_and_theory_and_readme_name_the_same_exit_codes(
     assert re.findall(r"^\| (\d+) \|", readme, re.M) == codes == ["0", "2", "4", "5", "11", "130"]
     assert all(re.search(rf"\b{code}\b", shown) for code in codes)
     assert str(ClaimError.exit_code) in codes
-    assert "| 11 |" not in (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert "| 11 |" not in (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
 
 
 def test_it_runs_as_a_module_from_the_root() -> None:

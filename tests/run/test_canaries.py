@@ -269,8 +269,8 @@ def _journal(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def documented_events() -> dict[str, set[str]]:
-    """The facts of each event, from the table in docs/cli.md."""
-    page = (ROOT / "docs" / "cli.md").read_text()
+    """The facts of each event, from the table in docs/exit-codes.md."""
+    page = (ROOT / "docs" / "exit-codes.md").read_text()
     section = page.split("## Events\n")[1].split("\n## ")[0]
     cells = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| `")][1:]
     found = {}
@@ -281,7 +281,7 @@ def documented_events() -> dict[str, set[str]]:
 
 
 def _require_public_events(texts: dict[str, bytes]) -> None:
-    """Events hold the facts that docs/cli.md lists, and no others."""
+    """Events hold the facts that docs/exit-codes.md lists, and no others."""
     public = documented_events()
     for name in ("A out", "B out"):
         events = [json.loads(line) for line in texts[name].splitlines()]

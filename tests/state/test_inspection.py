@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_the_digest_of_a_content(state: State) -> None:
     found = inspect(state)
     assert any("the slots of the run" in one.problem and "is missing" in one.problem for one in found.damages)
     assert found.removed == []
-    with sqlite3.connect(state.database.path) as db:
+    with closing(sqlite3.connect(state.database.path)) as db:
         assert db.execute("SELECT count(*) FROM contents").fetchone()[0] == len(found.register.contents()) - 1
 
 

@@ -110,7 +110,11 @@ class Expected(Spec):
 
 
 class MostMatches(Spec):
-    """The most of its own records that each side shows to the other, as a number or a share of its table."""
+    """The most of its own records that each side shows to the other, as a number or a share of its table.
+
+    A share is of the announced size, rounded down, and at least 1. Distinct records count, over all rounds,
+    passes and slices; a resumed run goes on counting.
+    """
 
     A: MostRecords | None = None
     B: MostRecords | None = None
@@ -150,7 +154,8 @@ class OtOptions(Spec):
     network: Annotated[str, AfterValidator(_network)] = str(USUAL.network)
     """Mbit/s in each direction, by which bytes are traded for work, and milliseconds there and back."""
     silent: StrictBool = USUAL.silent
-    """Whether large linkages take their oblivious transfers from LPN, which costs a fraction of the bytes."""
+    """Whether large linkages take their oblivious transfers from LPN, which costs a fraction of the bytes;
+    `false` does not assume LPN."""
 
     @property
     def settings(self) -> Settings:
@@ -164,7 +169,7 @@ class OtherEngine(Spec):
     """An engine without options."""
 
     name: Literal["garbled", "dual", "paillier", "paillier-packed"]
-    """Which engine."""
+    """Which engine; `dual` needs a protocol with `greedy = false`."""
 
     def build(self) -> Engine:
         return engine_named(self.name)
@@ -222,7 +227,7 @@ class Agreement(Spec):
     """
 
     version: Literal[1]
-    """Of this format. It fixes every default."""
+    """Of this format. It fixes every default: a later version of Accord reads it in the same way."""
     salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
     parties: Parties
@@ -230,9 +235,11 @@ class Agreement(Spec):
     fields: Annotated[dict[Name, FieldSpec], AfterValidator(_say_once)] = Field(min_length=1)
     """What records are compared on, by agreed names."""
     rule: RuleText
-    """When two records match."""
+    """When two records match, such as `same(day) and hamming(name) <= 5`."""
     learnt_from: Origin | None = None
-    """Whose data the weights of the rule were learned from, if they were learned."""
+    """What the weights of the rule were learned from, if they were: nobody's (made-up) or public data,
+    another table of a party or of both, or the very table that is `linked`. (ε, δ) does not cover what a
+    rule tells of that data, and both are told so before they consent."""
     blocking: BlockingSpec = ()
     """Which pairs are compared: by parts that must all agree, or by passes of which one is enough."""
     protocol: ProtocolOptions
@@ -242,19 +249,21 @@ class Agreement(Spec):
     disclose: DisclosedColumns = DisclosedColumns()
     """Columns that a matching record shows, besides its id."""
     one_to_one: OneToOne = False
-    """By what both sides keep the best one-to-one set of the pairs found: score, or the most pairs."""
+    """Keep pairs in which no record appears twice: as many `pairs` as possible, or those with the largest sum
+    of scores. `false` keeps all that were found. What is dropped was disclosed all the same."""
     most_matches: MostMatches | None = None
-    """How many of its records each side shows at most; without it, all that match."""
+    """The most of its own records that each side shows in a run; without it, all that match."""
     engine: EngineOptions
     """How records are compared without being shown: a name, or a table with its options."""
     series: Series | None = None
-    """What is declared of a series of runs over growing tables; None where every run stands alone."""
+    """What is declared of a series of runs over growing tables; without it every run stands alone."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
     accountable: StrictBool = False
-    """Whether each side can be asked to replay its part of a run (docs/replay.md)."""
+    """Whether both sides sign what they send and keep what it follows from, so that each can be asked to
+    replay its part of a run (docs/replay.md)."""
     keep_days: StrictInt = Field(KEEP_DAYS, ge=1, le=36500)
-    """For how long after an accountable run."""
+    """For how many days after an accountable run."""
 
     @model_validator(mode="before")
     @classmethod

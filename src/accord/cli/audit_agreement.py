@@ -44,8 +44,8 @@ def agreement(
     """
     from accord.agreement.file import read_agreement
     from accord.auditing.setting import side_facts
-    from accord.cli.check import facts_of
     from accord.errors import AuditError
+    from accord.preparing.facts import facts_of
     from accord.side import Side
 
     if page is not None:
@@ -78,8 +78,8 @@ def _account(
 ) -> Afterwards | None:
     """What the ledger says of the data set, and would say after a run."""
     from accord.auditing.setting import afterwards
-    from accord.cli.check import side_of
     from accord.errors import UsageError
+    from accord.forecast.plan import find_side
 
     if dataset is None:
         return None
@@ -89,11 +89,13 @@ def _account(
     name = ledger.find_account(dataset)
     runs = [run for run in ledger.runs() if run.dataset == name]
     paid = [run.event for run in runs if run.paid]
-    return afterwards(agreed, side_of(agreed, party), records, name, paid, len(runs), ledger.budgets()[name])
+    return afterwards(
+        agreed, find_side(agreed, party), records, name, paid, len(runs), ledger.budgets()[name]
+    )
 
 
 def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: Afterwards | None) -> str:
-    from accord.cli.check import describe_learned
+    from accord.preparing.words import describe_learned
 
     lines = [
         str(path),

@@ -23,18 +23,15 @@ from accord.cli.check_typed import (
 from accord.cli.options import Json
 from accord.cli.places import TABLE, find_table, find_table_or_none, shown
 from accord.cli.terminal import say
-from accord.cli.words import as_options
+from accord.cli.words import as_own_options
 from accord.errors import FaultyError, UsageError
-from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.cli.check_layout import FileCheck, Known
+    from accord.cli.check_layout import Known
+    from accord.preparing.own_table import TableCheck
     from accord.side import Side
     from accord.table.sources.opening import Place
-
-_DRAWN = "which are left out of that pass is drawn for each run"
-_REFUSED = 'a run is refused (over = "refuse")'
 
 
 def check(
@@ -89,7 +86,12 @@ def check(
     say of it here, for all other commands.
     """
     from accord.agreement.file import read_agreement
-    from accord.cli.check_layout import list_columns, read_known
+    from accord.cli.check_layout import keep, list_columns, read_known, tell_ids
+    from accord.cli.link import plain
+    from accord.cli.match import describe_match
+    from accord.forecast.plan import find_side
+    from accord.preparing.facts import tell_unchecked
+    from accord.preparing.words import describe
 
     typed = Typed(
         columns=tuple(column or ()),
@@ -117,24 +119,25 @@ def check(
     _require_no_input(layout, agreement, data)
     try:
         found = read_agreement(agreement)
-        side = side_of(found, party) if party is not None else None
+        side = find_side(found, party) if party is not None else None
         known = read_known(found, data, layout, typed, force)
         facts, file = _judge(found, data, side, known, show or [])
-        _add_outlook(facts, found, side, file)
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
         raise
     if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        typer.echo(as_own_options(json.dumps(facts, ensure_ascii=False)))
     else:
-        say(_words(agreement, data, facts))
+        table = shown(data) if data is not None else ""
+        match = describe_match(found.rule, "Match      ")
+        say(plain(as_own_options(describe(str(agreement), table, match, facts))))
     if file is not None:
-        file.keep(known, agreement, force)
-        file.tell_ids()
+        keep(file, known, agreement, force)
+        tell_ids(file)
     if as_json:
         return
-    if data is not None and side is None and (unchecked := _unchecked(found, known.layout.person)):
+    if data is not None and side is None and (unchecked := tell_unchecked(found, known.layout.person)):
         say(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 
@@ -150,243 +153,22 @@ def _require_no_input(layout: Path | None, agreement: Path, data: Place | None) 
 def _json_faults(error: FaultyError) -> str:
     """The faults, as the command line says them."""
     faults = [
-        asdict(replace(f, problem=as_options(f.problem), mend=as_options(f.mend))) for f in error.faults
+        asdict(replace(f, problem=as_own_options(f.problem), mend=as_own_options(f.mend)))
+        for f in error.faults
     ]
-    mend = {"mend": as_options(error.mend)} if error.mend else {}
+    mend = {"mend": as_own_options(error.mend)} if error.mend else {}
     return json.dumps({"faults": faults, **mend}, ensure_ascii=False)
 
 
 def _judge(
     agreement: Agreement, data: Place | None, side: Side | None, known: Known, show: list[str]
-) -> tuple[dict[str, Any], FileCheck | None]:
+) -> tuple[dict[str, Any], TableCheck | None]:
     """The facts about the agreement and the data; raises all faults."""
-    facts, file = facts_of(agreement), None
-    if agreement.lists:
-        from accord.cli.check_lists import facts_of_lists
+    from accord.cli.check_layout import read_table
+    from accord.preparing.check import judge
 
-        facts["lists"] = facts_of_lists(agreement, known.layout, data)
-    if data is not None:
-        from accord.cli.check_layout import check_file
-        from accord.fields.columns import tell_unlisted
-
-        file = check_file(agreement, data, side, known.layout, known.named)
-        facts |= file.facts
-        facts |= {"shown": file.show(agreement, show)} if show else {}
-        if file.tally.counts_rows and not agreement.output.answers:
-            facts["advice"].append(tell_counting(file.layout.id))
-        facts["advice"] += tell_unlisted(file.tally.unlisted)
-        if side is not None:
-            from accord.agreement.disclosure import tell_shown_ids
-            from accord.protocols.parts.answers import tell_unfit
-
-            facts["advice"] += tell_unfit(agreement.output, side, file.read)
-            facts["advice"] += tell_shown_ids(agreement, side, file.layout)
-    facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
+    file = read_table(agreement, data, side, known.layout, known.named) if data is not None else None
+    facts = judge(agreement, side, known.layout, file)
+    if file is not None and show:
+        facts["shown"] = file.show(agreement, show)
     return facts, file
-
-
-def tell_counting(column: str) -> str:
-    """A word to the owner whose ids follow the order of a file."""
-    return (
-        f"The ids in '{column}' go up by one from row to row, and the partner sees those of matches. If they "
-        "number the rows of a sorted file, they tell of other rows, too: leave the column out, and have "
-        "random ones made with --make-ids."
-    )
-
-
-def _unchecked(agreement: Agreement, person: str | None) -> str:
-    """What depends on whose data it is."""
-    from accord.side import Side
-
-    several = any((agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
-    columns = "the columns that you disclose" if agreement.disclose.A + agreement.disclose.B else ""
-    if any(agreement.output.columns(side) for side in Side):
-        columns = "the columns that the answer is made of"
-    people = "how many records each person has" if several or person else ""
-    refused = agreement.protocol.refuses_full or agreement.output.learner is not None
-    table = "whether your table is refused" if refused else ""
-    return " and ".join(filter(None, (columns, people, table)))
-
-
-def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> list[str]:
-    """Whether ε is small enough, and δ for a table of this size."""
-    from accord.side import Side
-
-    told = [agreement.leakage(s) for s in ([side] if side is not None else Side)]
-    return list(dict.fromkeys(warning for one in told for warning in one.warnings(records)))
-
-
-def _add_outlook(
-    facts: dict[str, Any], agreement: Agreement, side: Side | None, file: FileCheck | None
-) -> None:
-    """What a run is expected to take, where sizes are known; its warning comes before all advice."""
-    from accord.forecast.expected import look_ahead
-
-    records = file.read if file is not None else None
-    found = look_ahead(agreement, side, records)
-    if found is None:
-        return
-    whose = "yours" if records is not None else "A's"
-    facts["expected"] = found.to_json() | {"words": found.describe(whose)}
-    facts["advice"] += found.notes
-
-
-def side_of(agreement: Agreement, party: str) -> Side:
-    """The side that A, B or a party's name means."""
-    from accord.side import Side
-
-    for side in Side:
-        if party in (side.value, side.value.lower(), agreement.party(side)):
-            return side
-    names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
-    raise UsageError(problem=f"'{party}' is not a party to this agreement; the parties are {names}.")
-
-
-def facts_of(agreement: Agreement) -> dict[str, Any]:
-    """What an agreement says, and what each side learns under it."""
-    from accord.agreement.cheaper import cheaper_thresholds
-    from accord.agreement.disclosure import CONDITION, advice, finds_all, learned_about
-    from accord.side import Side
-
-    plan = agreement.plan
-    return {
-        "digest": agreement.digest,
-        "parties": {side.value: agreement.party(side) for side in Side},
-        "rule": str(agreement.rule),
-        "bins": plan.bins if agreement.protocol.lists_bins else 0,
-        "passes": len(plan.passes),
-        "bins_per_record": {side.value: plan.per_record(side) for side in Side},
-        "complete": finds_all(agreement),
-        "protocol": agreement.protocol.name,
-        "answer": _facts_of_answer(agreement),
-        "condition": CONDITION,
-        "learned_about": {side.value: learned_about(agreement, side) for side in Side},
-        "advice": [*advice(agreement), *cheaper_thresholds(agreement)],
-    }
-
-
-def _facts_of_answer(agreement: Agreement) -> dict[str, Any] | None:
-    """What is asked instead of the pairs, how near the answer comes to the truth, and what a run spends."""
-    from accord.agreement.disclosure import tell_answer
-    from accord.exact import text
-
-    output = agreement.output
-    if not output.answers:
-        return None
-    spends = (
-        "" if output.epsilon is None else f"; each run spends ε = {text(output.epsilon)} for every record"
-    )
-    return {
-        "asked": output.answer,
-        "within": agreement.protocol.widths(agreement.task),
-        "words": tell_answer(agreement) + spends,
-    }
-
-
-def _words(path: Path, data: Place | None, facts: dict[str, Any]) -> str:
-    from accord.cli.check_layout import describe_layout
-
-    recall = "no match is missed" if facts["complete"] else "matches may be missed"
-    lines = [
-        f"{path} is sound.",
-        f"Digest     {facts['digest']}",
-        f"Match      {facts['rule']}",
-        f"Blocking   {_blocking(facts['bins'], facts['passes'])}; {recall}",
-        f"Protocol   {facts['protocol']}",
-    ]
-    if facts["answer"] is not None:
-        lines.append(f"Answer     {facts['answer']['words']}")
-    lines += [line for one in facts.get("lists", []) for line in _describe_list(one)]
-    if data is not None:
-        read = facts["data"]
-        skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
-        lines.append(f"Data       {shown(data)} fits: {counted(read['records'], 'record')}{skipped}")
-        lines += _tell_owner(read, "bin" if facts["bins"] else "key")
-        lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
-        lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]
-    if "expected" in facts:
-        lines += _expected(facts["expected"])
-    return "\n".join([*lines, *describe_learned(facts)])
-
-
-def _describe_list(facts: dict[str, Any]) -> list[str]:
-    if facts["classes"] is None:
-        return [f"List       {facts['list']} does not ship: --list {facts['list']}=FILE checks your copy"]
-    classes = ", ".join(f"{count:,} in class {number}" for number, count in enumerate(facts["classes"]))
-    return [f"List       {facts['list']} for {facts['field']}: {classes}; others are as rare as the last"]
-
-
-def _expected(facts: dict[str, Any]) -> list[str]:
-    """What a run takes, and the one warning that matters most."""
-    warning = facts["warning"]
-    told = [f"Warning    {warning['text']}"] if warning is not None else []
-    return [f"Expected   {facts['words']}", *told]
-
-
-def _blocking(bins: int, passes: int) -> str:
-    """How much there is of it; routing has keys and no bins."""
-    if not bins:
-        return "keys" if passes == 1 else f"keys of {passes} passes"
-    return f"{counted(bins, 'bin')} of {passes} passes" if passes > 1 else counted(bins, "bin")
-
-
-def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
-    """Why rows were left out, which are never compared, and how many people there are: for the owner, since
-    no partner learns it. `by`: what a row is compared by, a bin or a key."""
-    lines = [
-        f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
-    ]
-    lines += [
-        f"Unread     {_rows(one['rows'])}: '{one['column']}' {one['reason']}, and counts as empty"
-        for one in read["unread"]
-    ]
-    if read["in_no_bin"]:
-        each = [f"{_rows(rows)} in none of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
-        of = f" ({', '.join(each)})" if len(read["in_no_bin_of"]) > 1 else ""
-        lines.append(f"No {by}     {_rows(read['in_no_bin'])} without a value to compare by{of}")
-    elif any(read["in_no_bin_of"].values()):
-        lacks, has = ("in no bin", "is in some bin") if by == "bin" else ("without a key", "has some key")
-        each = [f"{_rows(rows)} {lacks} of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
-        lines.append(f"No {by}     {', '.join(each)}; every row {has}")
-    lines += [
-        f"Over cap   {_rows(one['rows'])} of '{one['pass']}' without a place: more share a key than the cap, "
-        f"{one['cap']}; {_REFUSED if one['refused'] else _DRAWN}"
-        for one in read.get("over_cap", ())
-    ]
-    for name, listed in read.get("listed", {}).items():
-        lines.append(
-            f"Listed     {listed:,} of {_rows(read['records'])} have a value of '{name}' in its list"
-        )
-    if "people" in read:
-        most = read["most_records_of_a_person"]
-        people = "person" if read["people"] == 1 else "people"
-        lines.append(f"People     {read['people']:,} {people}; at most {counted(most, 'record')} each")
-    return lines
-
-
-def _show(name: str, shown: dict[str, Any]) -> list[str]:
-    """Values before and after, a line each."""
-    from accord.cli.link import plain
-
-    lines = ["", f"{name}, made of {' and '.join(shown['from'])}; it becomes {shown['encoded']}:"]
-    for one in shown["values"]:
-        before = " + ".join("(empty)" if cell is None else f"'{cell}'" for cell in one["before"])
-        after = "missing" if one["after"] is None else f"'{one['after']}'"
-        lines.append(plain(f"  {before} → {after}"))
-    return lines
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
-
-
-def describe_learned(facts: dict[str, Any]) -> list[str]:
-    """The lines that say who learns what, and what is worth knowing."""
-    lines, names = [], facts["parties"]
-    for side, other in (("A", "B"), ("B", "A")):
-        lines += ["", f"What {names[other]} ({other}) will learn about the table of {names[side]} ({side}):"]
-        lines += [f"  - {line}" for line in facts["learned_about"][side]]
-    lines += ["", facts["condition"]]
-    if facts["advice"]:
-        lines += ["", "Worth knowing:", *(f"  - {line}" for line in facts["advice"])]
-    return lines

@@ -13,6 +13,7 @@ import typer
 from accord.cli.check_typed import DateFormats, MakeIds
 from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
+from accord.cli.words import with_own_options
 from accord.errors import UsageError
 
 
@@ -132,8 +133,8 @@ def init(
     the table. On a terminal you are asked; in scripts answers are options.
 
     Types of columns: given, surname, surname_2, prefix, middle, name (whole), birth, birth_year, birth_month,
-    birth_day, age, sex, street, house, city, postcode, phone, email, identifier, category, yesno, date, year,
-    text, price, number, latitude, longitude; id, skip. Some can be named: category:brand.
+    birth_day, age, sex, street, house, city, postcode, place (both), phone, email, identifier, category,
+    yesno, date, year, text, price, number, latitude, longitude; id, skip. Some can be named: category:brand.
     """
     if [table is None, template is None and kind is None].count(False) != 1:
         problem = (
@@ -176,12 +177,14 @@ def init(
         layout=layout,
     )
     if agreement is None:
-        draft_from(told, out or _USUAL, force)
+        with with_own_options():
+            draft_from(told, out or _USUAL, force)
         return
     if out is not None:
         beside = layout_of(told.table)
         raise UsageError(problem=f"--for writes no agreement, only {beside}: leave out --out.")
-    lay_out_for(agreement, told, force)
+    with with_own_options():
+        lay_out_for(agreement, told, force)
 
 
 def write_template(

@@ -16,24 +16,26 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.init_told import NO_SERIES, answers_of, read_day, said_of_fields
+from accord.cli.init_told import answers_of, read_day, said_of_fields
 from accord.cli.table import lay_out
 from accord.cli.terminal import say, width_of
+from accord.cli.words import as_own_options
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
     from datetime import date
 
     from accord.agreement.document import Agreement
-    from accord.cli.init_told import Seen, Told
+    from accord.cli.init_told import Told
     from accord.drafting.confirming import Columns
     from accord.drafting.fitting import Fitted
     from accord.drafting.kinds import ColumnKind, Confirmed
+    from accord.preparing.seen import SeenTable
 
 _LONGEST = 24
 
 
-def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
+def ask_all(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
     """What the columns are, then all that the command line has not said yet."""
     from accord.drafting.confirming import find_fields, find_id
     from accord.drafting.draft import require_sound
@@ -42,7 +44,7 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     fields = [one.is_ for one in find_fields(seen.columns, told.as_of)]
     if find_id(seen.columns) is None:
         told = replace(told, make_ids=True)
-    types = tuple(f"{one.name}={_typed(one.is_)}" for one in seen.columns)
+    types = tuple(f"{one.name}={one.is_.typed}" for one in seen.columns)
     told = replace(told, types=types)
     # No answer mends what the command line says.
     require_sound(answers_of(seen, told))
@@ -66,7 +68,7 @@ def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     return seen, told
 
 
-def _ask_fields(seen: Seen, told: Told) -> tuple[Seen, Told]:
+def _ask_fields(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
     """The columns, once they are fields of which a draft can be made."""
     from accord.drafting.answers import Answers, in_order
     from accord.drafting.confirming import find_fields
@@ -82,7 +84,7 @@ def _ask_fields(seen: Seen, told: Told) -> tuple[Seen, Told]:
             return seen, told
 
 
-def ask_as_of(seen: Seen, told: Told) -> Told:
+def ask_as_of(seen: SeenTable, told: Told) -> Told:
     """The day that ages are of, where a year of birth can be made of them."""
     from accord.drafting.confirming import explain
     from accord.drafting.kinds import ColumnKind
@@ -97,13 +99,13 @@ def ask_as_of(seen: Seen, told: Told) -> Told:
     return told
 
 
-def ask_types(seen: Seen, as_of: date | None) -> Columns:
+def ask_types(seen: SeenTable, as_of: date | None) -> Columns:
     """Show the guesses and let their owner change them, until nothing is to be changed."""
-    from accord.drafting.confirming import change, explain, find_id
+    from accord.drafting.confirming import change, find_id
 
     columns = seen.columns
     while True:
-        _show(seen, explain(columns, as_of))
+        _show(replace(seen, columns=columns), as_of)
         answer = _ask(
             "Press Enter if this is right, or type changes such as 3=phone 5=skip (? for types)", ""
         )
@@ -128,18 +130,13 @@ def _try(
         return None
 
 
-def _show(seen: Seen, columns: Columns) -> None:
+def _show(seen: SeenTable, as_of: date | None) -> None:
     from accord.cli.link import plain
-    from accord.drafting.answers import LISTED
-    from accord.drafting.reading import propose
 
-    samples = {sample.column: sample for sample in seen.look.samples}
-    rows = []
-    for number, one in enumerate(columns, 1):
-        sample, usual = samples[one.name], LISTED.get(one.is_.kind, ())
-        note = one.note or propose(one.is_.kind, sample, usual).tell()
-        such_as = plain(_short(sample.filled))
-        rows.append([str(number), plain(one.name), _typed(one.is_), such_as, plain(note)])
+    rows = [
+        [str(number), plain(one.name), one.type, plain(_short(one.cells)), plain(one.note)]
+        for number, one in enumerate(seen.proposed(1, as_of), 1)
+    ]
     title = "\nWhat your columns look like; the cells are shown to you alone:"
     say(lay_out(title, ("", "column", "type", "such as", "note"), rows, width_of(sys.stderr)), err=True)
 
@@ -173,10 +170,6 @@ def ask_spellings(fitted: Fitted, agreement: Agreement) -> None:
         fitted.readings[str(source.column)] = replace(reading, unknown=())
 
 
-def _typed(one: Confirmed) -> str:
-    return f"{one.kind}:{one.name}" if one.name else one.kind.value
-
-
 def _show_types() -> None:
     from accord.drafting.kinds import MEANINGS, SEVERAL
 
@@ -189,7 +182,7 @@ def _ask_id() -> str:
     return _ask("No column looks like an id. Which one is it? Its number, or Enter for random ids", "")
 
 
-def _ask_parties(seen: Seen, told: Told) -> Told:
+def _ask_parties(seen: SeenTable, told: Told) -> Told:
     from accord.drafting.answers import Answers
 
     def take_own(name: str) -> Told:
@@ -200,7 +193,7 @@ def _ask_parties(seen: Seen, told: Told) -> Told:
     return _settle(seen, "Your partner", "party-b", lambda name: replace(told, parties=(own, name)))
 
 
-def _ask_records(seen: Seen, told: Told) -> Told:
+def _ask_records(seen: SeenTable, told: Told) -> Told:
     """Both sizes; what Enter takes is rounded, since it is written into the agreement."""
     usual = str(round_up(seen.look.rows))
     say(
@@ -215,20 +208,21 @@ def _ask_records(seen: Seen, told: Told) -> Told:
     return _settle(seen, "Your partner's", usual, lambda typed: replace(told, records=(own, _number(typed))))
 
 
-def _ask_often(seen: Seen, told: Told) -> Told:
+def _ask_often(seen: SeenTable, told: Told) -> Told:
     from accord.drafting.confirming import find_id
+    from accord.preparing.seen import NO_SERIES
 
     def take(answer: str) -> Told:
         if answer not in ("once", "monthly"):
             raise UsageError(problem="once, or monthly.")
         if answer == "monthly" and find_id(seen.columns) is None:
-            raise UsageError(problem=NO_SERIES)
+            raise UsageError(problem=as_own_options(NO_SERIES))
         return replace(told, monthly=answer == "monthly")
 
     return _settle(seen, "Is this done once, or monthly with tables that grow", "once", take)
 
 
-def _ask_overlap(seen: Seen, told: Told) -> Told:
+def _ask_overlap(seen: SeenTable, told: Told) -> Told:
     """Twice as much will be the most that a run shows."""
 
     def take(answer: str) -> Told:
@@ -251,7 +245,7 @@ def _minutes(typed: str) -> float:
     return 60.0 * int(typed)
 
 
-def _ask_time(seen: Seen, told: Told) -> Told:
+def _ask_time(seen: SeenTable, told: Told) -> Told:
     def take(answer: str) -> Told:
         return replace(told, max_time=_minutes(answer) if answer else None)
 
@@ -276,7 +270,7 @@ def _number(typed: str) -> int:
     return int(plain)
 
 
-def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
+def _ask_values(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.kinds import ColumnKind
 
     for one in _open(fields, told, "values", (ColumnKind.SEX, ColumnKind.CATEGORY)):
@@ -287,7 +281,7 @@ def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     return told
 
 
-def _ask_ranges(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
+def _ask_ranges(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import RANGED
 
     for one in _open(fields, told, "range", RANGED):
@@ -296,7 +290,7 @@ def _ask_ranges(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     return told
 
 
-def _ask_within(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
+def _ask_within(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import APART
     from accord.drafting.kinds import OF_PEOPLE, ColumnKind
 
@@ -331,7 +325,7 @@ def _open(
     return (one for one in fields if one.kind in kinds and one.name not in known)
 
 
-def _ask_disclosed(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
+def _ask_disclosed(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
     listed = ", ".join(one.name for one in fields)
     return _settle(
         seen,
@@ -341,7 +335,7 @@ def _ask_disclosed(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     )
 
 
-def _settle(seen: Seen, question: str, usual: str, take: Callable[[str], Told]) -> Told:
+def _settle(seen: SeenTable, question: str, usual: str, take: Callable[[str], Told]) -> Told:
     """Ask until a draft can be made of what follows from the answer."""
     from accord.drafting.draft import require_sound
 

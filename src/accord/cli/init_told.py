@@ -1,4 +1,4 @@
-"""What `accord init --from` is told on its command line, and what it sees of a table."""
+"""What `accord init --from` is told on its command line."""
 
 from __future__ import annotations
 
@@ -14,15 +14,9 @@ from accord.wording import did_you_mean
 
 if TYPE_CHECKING:
     from accord.drafting.answers import Answers
-    from accord.drafting.confirming import Columns
-    from accord.drafting.sampling import TableSample
-    from accord.table.layout import Layout
+    from accord.preparing.seen import SeenTable
     from accord.table.sources.opening import Place
 
-NO_SERIES = (
-    "Every month records are known again by their ids, and no column names them: name one with --type "
-    "COLUMN=id, or leave out --monthly."
-)
 _WORDS = ("values", "range", "within", "missing", "missing_values")
 
 
@@ -74,16 +68,7 @@ class Told:
         return sys.stdin.isatty() and not self.yes
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A table, how it is written, and what its columns are."""
-
-    look: TableSample
-    layout: Layout
-    columns: Columns
-
-
-def answers_of(seen: Seen, told: Told) -> Answers:
+def answers_of(seen: SeenTable, told: Told) -> Answers:
     """What a draft is made of; sizes that nobody has said yet are 1. Raises what cannot be drafted."""
     from accord.drafting.answers import Answers, in_order
     from accord.drafting.confirming import find_fields

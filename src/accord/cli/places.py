@@ -63,15 +63,10 @@ def shown(place: Place) -> str:
 
 
 def layout_of(table: Place) -> Path:
-    """Where a table's layout is written, unless its owner names another place: beside the file or the folder;
-    of a table on a server, in the folder that one is in."""
-    from accord.table.sources.opening import beside
+    """Where a table's layout is written, unless its owner names another place."""
+    from accord.table.sources.opening import layout_file
 
-    if isinstance(table, Path):
-        return beside(table, ".layout.toml")
-    base = Path(table.place or table.database)
-    parts = (base.name, *(part.replace("/", "_") for part in (table.schema, table.table) if part))
-    return base.with_name(f"{'.'.join(parts)}.layout.toml")
+    return layout_file(table)
 
 
 def layout_beside(table: Place | None) -> Path | None:

@@ -112,7 +112,12 @@ def verify(
 ) -> None:
     """Verify both signatures and that both cards are known.
 
-    With --out, also that a file or a table is the output.
+    Each must be your own, or that of a partner you know by the name in the receipt; otherwise it ends with
+    exit code 9. Says whether the run is accountable.
+
+    With --out, also that a file or a table holds exactly the pairs, or the answer, that both signed, in any
+    order. Disclosed columns are not part of it. It takes a run that is kept here, and not one in which the
+    other side alone was given the pairs.
     """
     receipt, opened = _open(which, named_state(context))
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}

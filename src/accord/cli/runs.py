@@ -32,7 +32,8 @@ def runs(
 ) -> None:
     """List the runs that are kept here.
 
-    With whom, on which data, how far, and whether they are done; of one run, also what came out.
+    With whom, on which data, how far, and whether they are done, waiting, closed or broken (`accord state
+    check` says why), or ended for good, and by what; of one run, also what came out.
     """
     from accord.state.folder import open_state
     from accord.state.runs import list_runs, open_run

@@ -17,7 +17,7 @@ from accord.cli.link import plain
 from accord.cli.options import Json, Raw, read_own_layout
 from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.places import PAIRS, TABLE, find_table, layout_beside, shown
-from accord.cli.simulate_quality import facts_of, read_cells, summary
+from accord.cli.simulate_quality import facts_of, read_cells, shown_pairs, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
 from accord.wording import counted, lasting, sized
@@ -25,7 +25,6 @@ from accord.wording import counted, lasting, sized
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.protocols.parts.own_side import Status, Watch
-    from accord.report.simulation_page import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality
     from accord.table.layout import Layout
@@ -53,7 +52,8 @@ def simulate(
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report how good the matches are, too.")
     ] = None,
     pairs: Annotated[
-        int, typer.Option(min=0, max=1_000, help="With --truth: how many pairs of either kind to show.")
+        int,
+        typer.Option(min=0, max=1_000, help="With --truth or --html: how many pairs of either kind to show."),
     ] = 3,
     page: HtmlFile = None,
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
@@ -112,7 +112,6 @@ def simulate(
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
-    from accord.report.simulation_page import NO_CELLS, describe_simulation
     from accord.run.output import output_headings
     from accord.simulation.pair import peak_mib
     from accord.simulation.pair import simulate as run
@@ -157,8 +156,7 @@ def simulate(
     if target is not None:
         write_pairs(result.result, target, raw=raw, replace=force)
     if page is not None:
-        cells = NO_CELLS if quality is None else _cells(quality, agreed, own)
-        write_page(page, describe_simulation(result, quality, cells), force, private=True)
+        write_page(page, _page(result, quality, pairs, own), force, private=True)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -169,18 +167,24 @@ def simulate(
         say(f"Wrote {shown(target)}.", err=True)
 
 
-def _cells(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> PairCells:
-    """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
-    from accord.report.simulation_page import PairCells
+def _page(
+    result: Simulation, quality: Quality | None, pairs: int, tables: Mapping[str, tuple[Place, Layout]]
+) -> str:
+    """With what the rule reads of the pairs to look at: it is for those who may see both tables."""
+    from accord.report.simulation_page import NO_CELLS, PairCells, describe_simulation
 
-    columns, found = read_cells(quality, agreement, tables)
-    return PairCells(columns, found["A"], found["B"])
+    near = result.nearest(pairs) if quality is None else {}
+    some = [pair for group in near.values() for pair in group] if quality is None else shown_pairs(quality)
+    if not some:
+        return describe_simulation(result, quality, NO_CELLS, near)
+    columns, found = read_cells(some, result.agreement, tables)
+    return describe_simulation(result, quality, PairCells(columns, found["A"], found["B"]), near)
 
 
 def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:
     """The report on the matches; with values of records where it goes to a terminal."""
     width = width_of(sys.stdout)
-    columns, cells = ([], {}) if width is None else read_cells(quality, agreement, tables)
+    columns, cells = ([], {}) if width is None else read_cells(shown_pairs(quality), agreement, tables)
     say("\n" + quality_words(quality, columns, cells, width))
 
 

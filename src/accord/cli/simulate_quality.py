@@ -143,15 +143,20 @@ def _describe_pair(pair: PairFacts, columns: Sequence[str], cells: Cells, width:
     return "\n".join(plain(line) for line in lines)
 
 
+def shown_pairs(quality: Quality) -> list[PairFacts]:
+    """All pairs that are there to be looked at."""
+    groups = (*quality.pairs.values(), quality.missed_pairs, quality.false_pairs)
+    return [pair for some in groups for pair in some]
+
+
 def read_cells(
-    quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[TableLike, Layout]]
+    pairs: Sequence[PairFacts], agreement: Agreement, tables: Mapping[str, tuple[TableLike, Layout]]
 ) -> tuple[list[str], Cells]:
-    """The columns that the rule reads, and what the records of the pairs to look at have there."""
+    """The columns that the rule reads, and what the records of these pairs have there."""
     from accord.fields.schema import agreed_columns
     from accord.fields.showing import show_rows
     from accord.rules.rule import fields_of
 
-    pairs = [pair for some in (*quality.pairs.values(), quality.missed_pairs) for pair in some]
     ids = {"A": {pair.id_a for pair in pairs}, "B": {pair.id_b for pair in pairs}}
     columns = list(agreed_columns({name: agreement.fields[name] for name in fields_of(agreement.rule)}))
     cells = {side: show_rows(source, ids[side], columns, layout) for side, (source, layout) in tables.items()}

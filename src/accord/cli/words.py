@@ -8,6 +8,11 @@ that is typed instead. How a table is laid out is said to `accord check`, whiche
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from accord.errors import FaultyError, UsageError
 
 _ARGUMENT = re.compile(r"`(?:reach=accord\.Reach\()?([a-z_]+)=(?:True|…\))?`")
 _OF_CHECK = "{} of `accord check`"
@@ -23,6 +28,10 @@ _OTHERWISE = {
     "unchanged_only": "--accept unchanged-only",
     "mostly_new": "--accept mostly-new",
     "let_wait": "--accept let-wait",
+    "types": "--type",
+    "dates": "--date",
+    "ranges": "--field NAME.range=MIN..MAX",
+    "monthly": "--monthly",
     "unlimited": "--epsilon unlimited",
 }
 """Where the option is not the argument's name with dashes."""
@@ -35,3 +44,25 @@ def as_options(message: object) -> str:
 
 def _option(argument: str) -> str:
     return _OTHERWISE.get(argument, f"--{argument.replace('_', '-')}")
+
+
+def as_own_options(message: object) -> str:
+    """The same as a command says it that has the options of a layout itself."""
+    return as_options(message).replace(_OF_CHECK.format(""), "")
+
+
+@contextmanager
+def with_own_options() -> Iterator[None]:
+    """Faults and wrong answers as such a command says them."""
+    try:
+        yield
+    except FaultyError as error:
+        error.faults = tuple(
+            replace(f, problem=as_own_options(f.problem), mend=as_own_options(f.mend)) for f in error.faults
+        )
+        error.mend = as_own_options(error.mend)
+        notes = [as_own_options(note) for note in getattr(error, "__notes__", ())]
+        error.__notes__ = notes
+        raise
+    except UsageError as error:
+        raise type(error)(problem=as_own_options(error)) from None

@@ -1,7 +1,8 @@
 """From guesses to what an owner confirms: columns by name or number, one id, and the fields that they are.
 
 Some columns are parts of one field: year, month and day of a birth, the number of a house beside its street,
-an age that is a year of birth without the day it is of. What belongs to no field is left out, with a note.
+an age that is a year of birth without the day it is of. One column may be two fields: a postcode and a city.
+What belongs to no field is left out, with a note.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from accord.wording import did_you_mean
 _NO_DAY = "it needs the day that ages are of: say `accord init --as-of 2024-06-30`, or the day it is"
 _BORN = "the date of birth says it already"
 _NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
+_PLACED = "postcode and city have columns of their own"
 _NO_STREET = "there is no street that it is the number of"
 _NO_SURNAME = "there is no family name that it stands before"
 _OF_BIRTH = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
@@ -147,10 +149,15 @@ def _put_together(
         joined[ColumnKind.SURNAME] = (ColumnKind.PREFIX, ColumnKind.SURNAME)
     elif ColumnKind.PREFIX in first:
         notes[ColumnKind.PREFIX] = _NO_SURNAME
+    placed = [kind for kind in (ColumnKind.POSTCODE, ColumnKind.CITY) if kind not in first]
+    if ColumnKind.PLACE in first and not placed:
+        notes[ColumnKind.PLACE] = _PLACED
     of = {kind: whole for whole, kinds in joined.items() for kind in kinds}
     found: dict[object, tuple[Confirmed, Columns]] = {}
     for one in columns:
         kind = one.is_.kind
+        if kind is ColumnKind.PLACE and first[kind] is one:
+            found |= {part: (Confirmed(part), (one,)) for part in placed}
         if kind in LOCAL or kind in notes or (kind in PARTS and kind not in of):
             continue
         # A second column of a type that stands once is a fault, which is told of fields.

@@ -96,7 +96,7 @@ class MorePasses:
 
 
 @dataclass(frozen=True)
-class Draft:
+class MadeDraft:
     """The text, the agreement that it is, and what its owner should know of it."""
 
     text: str
@@ -110,7 +110,7 @@ class Draft:
     """Whether nothing is done in the time that was said, and it is drafted as if none had been."""
 
 
-def make_draft(answers: Answers, salt: str) -> Draft:
+def make_draft(answers: Answers, salt: str) -> MadeDraft:
     """The draft for these answers."""
     if answers.count_epsilon is not None:
         return _draft_count(answers, answers.count_epsilon, salt)
@@ -120,7 +120,7 @@ def make_draft(answers: Answers, salt: str) -> Draft:
     passes = choose_passes(answers, _parse(_text(answers, rule, write_all_pairs(), tried, _NO_SALT)))
     if not passes.passes:
         text = _text(answers, rule, write_all_pairs(), (), salt)
-        return Draft(text, _parse(text), rule)
+        return MadeDraft(text, _parse(text), rule)
     longer = passes.with_more
     # With all fields that may be keys: routing has passes of its own.
     keys = list(dict.fromkeys([*longer.keys, *tried]))
@@ -130,16 +130,16 @@ def make_draft(answers: Answers, salt: str) -> Draft:
     if answers.monthly and settled.protocol.in_series:
         text += "\n" + _SERIES.format(*answers.records)
     if not settled.protocol.lists_bins:
-        return Draft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
+        return MadeDraft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
     more = None
     if settled.passes and passes.more is not None:
         with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, _NO_SALT))
         times = times_as_many(settled, with_more.passes[-1])
         more = MorePasses(passes.more.name, longer.recall, times)
-    return Draft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
+    return MadeDraft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
 
 
-def _draft_count(answers: Answers, epsilon: str, salt: str) -> Draft:
+def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
     """The draft of which only how many match comes out: routed, whatever the sizes."""
     rule, plain = draft_rule(answers), replace(answers, count_epsilon=None, overlap=None)
     tried = [key for keys in keys_to_try(plain) for key in keys]
@@ -156,7 +156,7 @@ def _draft_count(answers: Answers, epsilon: str, salt: str) -> Draft:
         raise AgreementError("The draft", [Fault("`accord init --answer`", problem, mend)])
     settled, too_slow = found
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
-    return Draft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
+    return MadeDraft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
 
 
 def require_sound(answers: Answers) -> None:

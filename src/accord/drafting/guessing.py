@@ -35,13 +35,29 @@ from accord.drafting.shapes import (
     share,
     spread_over_decades,
 )
-from accord.drafting.vocabulary import ENDINGS, GENERAL, MARKS, NO_FIELDS, NUMBERS, THING, TRIOS, WORDS
+from accord.drafting.vocabulary import (
+    ENDINGS,
+    GENERAL,
+    MARKS,
+    NO_FIELDS,
+    NUMBERS,
+    REMARK,
+    THING,
+    TRIOS,
+    WORDS,
+)
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
 _MANY, _SOME = 0.7, 0.5
 _HARDLY = 0.01
 _FEW_VALUES = 60
+_TO_JUDGE = 20
+"""Cells that may be the same by chance."""
+_ONE_THING = 0.99
+_TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+_LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKind.PHONE})
+"""What cells with numbers merely look like."""
 _CLASH = "some cells are empty or repeated"
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
@@ -107,6 +123,8 @@ def guess_kinds(samples: Sequence[Sample], keep_sparse: bool = False) -> tuple[G
     """What each column of a table probably is; of one that hardly has a cell only if it is kept."""
     alone = [_guess_one(sample, keep_sparse) for sample in samples]
     together = _leave_whole(_name_people(_find_trio(alone, samples), samples))
+    if not keep_sparse:
+        together = _leave_remarks(together)
     return tuple(_name_once(_keep_once(_choose_id(together, samples))))
 
 
@@ -117,19 +135,34 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
         return nothing.left_out("it is empty")
     if why := _why_left_out(column):
         return nothing.left_out(why)
+    if _is_place(column):
+        return Guess(column, ColumnKind.PLACE)
     found = _by_name(column, cells, sample.names_rows) or _by_cells(cells, sample.names_rows, column)
-    if sample.filled_share < _HARDLY and not keep_sparse and found.kind is not ColumnKind.SKIP:
+    if keep_sparse or found.kind is ColumnKind.SKIP:
+        return found
+    if sample.filled_share < _HARDLY:
         return nothing.left_out("nearly all of its cells are empty", found.kind)
+    if found.kind in _TOLD_APART and _says_one_thing(sample):
+        return nothing.left_out("its cells are all the same, which tells nobody apart", found.kind)
     return found
+
+
+def _says_one_thing(sample: Sample) -> bool:
+    """Whether the same stands in all cells, slips aside, since one row must not decide."""
+    return sample.size >= _TO_JUDGE and max(sample.common.values()) >= _ONE_THING * sample.size
 
 
 def _why_left_out(column: str) -> str:
     """Why a column is no field, whatever its cells are, if its name says so."""
     words = words_of(column)
-    both = {ColumnKind.CITY, ColumnKind.POSTCODE}
-    if len(words) > 1 and both <= {kind for kind in both for word in words if word in WORDS[kind]}:
-        return "it holds a postcode and a city, which are compared in columns of their own"
     return NO_FIELDS.get("".join(words), "")
+
+
+def _is_place(column: str) -> bool:
+    """Whether a header names a postcode and a city."""
+    words = words_of(column)
+    both = {ColumnKind.CITY, ColumnKind.POSTCODE}
+    return len(words) > 1 and both <= {kind for kind in both for word in words if word in WORDS[kind]}
 
 
 def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | None:
@@ -217,8 +250,8 @@ def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
     found = _kind_by_cells(cells, names_rows)
     told = next((kind for kind in _kinds_by_name(column) if kind in _READ_AS), None)
     nothing = Guess(column, ColumnKind.SKIP)
-    # A name of one word decides; one of many words that the name has ("cost centre") only against an id.
-    if told is not None and (_is_called(column, told) or found in (ColumnKind.ID, ColumnKind.SKIP)):
+    # A name of one word decides; one of many words that the name has ("cost centre") only against looks.
+    if told is not None and (_is_called(column, told) or found in _LOOKS):
         return nothing.left_out(f"its name says {told}, but its cells are not {_READ_AS[told]}", told)
     if found is ColumnKind.LATITUDE:
         return nothing.left_out("degrees of latitude or longitude; its name does not say which", found)
@@ -318,6 +351,20 @@ def _leave_whole(guesses: list[Guess]) -> list[Guess]:
     return [
         guess.left_out(why, ColumnKind.NAME) if guess.kind is ColumnKind.NAME else guess for guess in guesses
     ]
+
+
+def _leave_remarks(guesses: list[Guess]) -> list[Guess]:
+    """Without what somebody wrote about people: it is about a visit or a letter, and the other side's is
+    about another. Text of which nobody knows what it says is no better."""
+    if not OF_PEOPLE & {guess.kind for guess in guesses}:
+        return guesses
+    remark, text = "remarks about people do not say who they are", "its name does not say what its texts are"
+    found = []
+    for guess in guesses:
+        if guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name):
+            guess = guess.left_out(remark if guess.name else text, guess.kind)
+        found.append(guess)
+    return found
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:

@@ -2,7 +2,8 @@
 
 A type is all that a draft learns of a column. Those of people (and `latitude`, `longitude`) stand once in an
 agreement, under their own name; the others may stand several times, and their owner may name them. Some are
-parts, never in an agreement: a month of birth, or the number of a house, belongs to columns beside it.
+parts, never in an agreement: a month of birth, or the number of a house, belongs to columns beside it. A
+`place` is two in one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class ColumnKind(StrEnum):
     HOUSE = "house"
     CITY = "city"
     POSTCODE = "postcode"
+    PLACE = "place"
     PHONE = "phone"
     EMAIL = "email"
     IDENTIFIER = "identifier"
@@ -68,6 +70,7 @@ MEANINGS = {
     ColumnKind.HOUSE: "number of the house, in a column of its own",
     ColumnKind.CITY: "city",
     ColumnKind.POSTCODE: "postcode",
+    ColumnKind.PLACE: "postcode and city in one column",
     ColumnKind.PHONE: "phone number",
     ColumnKind.EMAIL: "email address",
     ColumnKind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
@@ -102,8 +105,8 @@ SEVERAL = frozenset(
 """May stand several times, and be named."""
 PARTS = frozenset(
     {ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY, ColumnKind.AGE, ColumnKind.HOUSE, ColumnKind.PREFIX}
-)
-"""Of fields that other columns belong to as well; never in an agreement by themselves."""
+) | {ColumnKind.PLACE}
+"""Of fields that other columns belong to as well, or of two; never in an agreement by themselves."""
 LOCAL = frozenset({ColumnKind.ID, ColumnKind.SKIP})
 """Never in an agreement."""
 
@@ -114,6 +117,11 @@ class Confirmed:
 
     kind: ColumnKind
     name: str = ""
+
+    @property
+    def typed(self) -> str:
+        """As it is typed: `read_kind` reads it."""
+        return f"{self.kind}:{self.name}" if self.name else self.kind.value
 
 
 def read_kind(text: str) -> Confirmed:

@@ -19,10 +19,12 @@ from accord.drafting.shapes import FITS, NUMBER, are_dates, surname_first
 from accord.drafting.vocabulary import MARKS, MAY_BE_NAMES, NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
 from accord.fields.date_formats import FORMATS
 from accord.fields.making import parse_date
+from accord.table.field_source import Order
 
 _OFTEN, _SOME_TIMES = 0.01, 3
 """A cell that may mean something is a mark where it occurs more often than it should."""
 _FREQUENT = 0.05
+_DIGITS = 5
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
 ) | {ColumnKind.CITY, ColumnKind.CATEGORY}
@@ -44,6 +46,7 @@ _FILLERS = frozenset(
     date(*day)
     for day in ((1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1900, 1, 1), (1901, 1, 1), (1970, 1, 1))
 ) | {date(1111, 11, 11), date(2099, 12, 31), date(2999, 12, 31)}
+_PARTS = {"year": "of its dates the year is read", "postcode": "countries are dropped"}
 _COUNTRY = re.compile(r"[A-Za-z]{1,3}\s*-\s*\S.*")
 
 
@@ -69,8 +72,10 @@ class Reading:
         parts += [f"{', '.join(cells)} is read as {value}" for value, cells in read.items()]
         if sign := self.said.get("decimal"):
             parts.append(f"numbers are read without currency and unit, decimals behind '{sign}'")
-        if part := self.said.get("part"):
-            parts.append({"year": "of its dates the year is read", "postcode": "countries are dropped"}[part])
+        if (part := self.said.get("part")) in _PARTS:
+            parts.append(_PARTS[part])
+        if digits := self.said.get("digits"):
+            parts.append(f"numbers of fewer digits than {digits} get zeros in front, which were lost")
         return "; ".join(parts)
 
 
@@ -90,6 +95,11 @@ def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Rea
 def order_of(sample: Sample) -> str:
     """Whether whole names begin with the surname."""
     return "surname given" if surname_first(sample.telling) else "given surname"
+
+
+def place_order(cells: Sequence[str]) -> Order:
+    """Whether cells with a postcode and a city begin with the postcode."""
+    return "postcode city" if 2 * sum(cell[-1:].isdigit() for cell in cells) < len(cells) else "city postcode"
 
 
 def _without(sample: Sample, marks: Iterable[str]) -> list[str]:
@@ -171,7 +181,7 @@ def _lone(sample: Sample, values: Mapping[str, str], agreed: Sequence[str]) -> s
     return meant[0] if len(meant) > 1 and len({*meant}) == 1 else ""
 
 
-def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, str]:
+def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, Any]:
     """How numbers, years and postcodes are written, where that must be said."""
     if kind in _NUMBERS and not all(map(NUMBER.fullmatch, cells)):
         return {"decimal": _decimal(cells, kind in (ColumnKind.LATITUDE, ColumnKind.LONGITUDE))}
@@ -179,7 +189,19 @@ def _written(kind: ColumnKind, cells: Sequence[str]) -> dict[str, str]:
         return {"part": "year"}
     if kind is ColumnKind.POSTCODE and any(map(_COUNTRY.fullmatch, cells)):
         return {"part": "postcode"}
+    if kind is ColumnKind.POSTCODE and _lost_zeros(cells):
+        return {"digits": _DIGITS}
     return {}
+
+
+def _lost_zeros(cells: Sequence[str]) -> bool:
+    """Whether postcodes of five digits went through a spreadsheet: some have four, and none begins with a
+    zero. Those of a country with four digits are no fewer than half."""
+    lengths = [len(cell) for cell in cells if cell.isdecimal()]
+    whole = sum(length == _DIGITS for length in lengths)
+    short = sum(length == _DIGITS - 1 for length in lengths)
+    zero = any(cell.startswith("0") for cell in cells)
+    return not zero and whole + short >= 0.9 * len(cells) and whole > short > _OFTEN * len(cells)
 
 
 def _decimal(cells: Sequence[str], never_thousands: bool) -> str:

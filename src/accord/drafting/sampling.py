@@ -16,11 +16,17 @@ from accord.drafting.guessing import Sample
 from accord.drafting.vocabulary import MARKS
 from accord.errors import DataError, Fault
 from accord.fields.folding import trim
-from accord.table.address import Address
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.sources.csv import filled_places
-from accord.table.sources.opening import Place, column_names, kind_of, open_table
+from accord.table.sources.opening import (
+    TableLike,
+    column_names,
+    find_place,
+    kind_of,
+    name_of,
+    open_table,
+)
 from accord.wording import counted
 
 _CELLS = 1_000
@@ -38,23 +44,25 @@ class TableSample:
     """Columns, counted from 1, without a name or a cell: nobody can mean them."""
 
 
-def look_at(place: Place, layout: Layout) -> TableSample:
-    """Look at a file whose encoding, delimiter and quote are known; raises all faults of its header."""
-    header, path = column_names(place, layout), place.name if isinstance(place, Address) else str(place)
+def look_at(table: TableLike, layout: Layout) -> TableSample:
+    """Look at a table; the encoding, delimiter and quote of a file are known. Raises all faults of its
+    header. *Requires* that it can be read more than once."""
+    header, path = column_names(table, layout), name_of(table)
     nameless = tuple(number for number, name in enumerate(header, 1) if not name.strip())
-    _require_names(path, header, _with_cells(place, layout, nameless))
+    _require_names(path, header, _with_cells(table, layout, nameless))
     names = [name for name in header if name.strip()]
-    opened = open_table(place, names, layout)
+    opened = open_table(table, names, layout)
     batches = [_texts(batch) for batch in opened.batches]
-    table = pa.Table.from_batches(batches) if batches else None
-    if table is None or not table.num_rows:
+    cells = pa.Table.from_batches(batches) if batches else None
+    if cells is None or not cells.num_rows:
         mend = _TITLE if opened.broken else "Is it the right file?"
         raise DataError(path, [Fault("", "There are no rows below the header.", mend)])
-    return TableSample(table.num_rows, tuple(_sample(name, table[name]) for name in names), nameless)
+    return TableSample(cells.num_rows, tuple(_sample(name, cells[name]) for name in names), nameless)
 
 
-def _with_cells(place: Place, layout: Layout, numbers: tuple[int, ...]) -> list[int]:
+def _with_cells(table: TableLike, layout: Layout, numbers: tuple[int, ...]) -> list[int]:
     """Those of the columns without a name that have cells; as far as is known, all of them."""
+    place = find_place(table)
     if not numbers or not isinstance(place, Path) or kind_of(place) != "csv":
         return [*numbers]
     return sorted({*numbers} & filled_places(place, layout))

@@ -81,7 +81,7 @@ _CALLED: dict[ColumnKind, str] = {
     ColumnKind.CITY: (
         "city town place municipality suburb ort wohnort stadt gemeinde ville commune "
         "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
-        "miejscowosc stad postort localidade concelho"
+        "miejscowosc stad postort localidade concelho localite localita"
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
@@ -204,8 +204,11 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "descricao opis beskrivning abstract summary zusammenfassung resume resumen"
         ),
         "comment": (
-            "comment comments note notes remarks bemerkung bemerkungen kommentar commentaire comentario "
-            "osservazioni opmerking uwagi anmarkning observaciones remarque"
+            "comment comments note notes remarks bemerkung bemerkungen kommentar commentaire "
+            "comentario osservazioni opmerking uwagi anmarkning observaciones remarque remark "
+            "annotation anmerkung anmerkungen notiz notizen hinweis nota notas comentarios "
+            "commentaires remarques observation observations annotazioni opmerkingen notities uwaga "
+            "observacao observacoes anteckning anteckningar"
         ),
         "venue": "venue journal booktitle conference zeitschrift revue revista rivista",
         "author": "author authors autor autoren auteur auteurs autores autore autori writer forfattare",
@@ -222,6 +225,8 @@ WORDS = {
 """By type, the words that columns are called by; each with the name that a field has of it, or none."""
 THING = "title"
 """What the name of a thing is called."""
+REMARK = "comment"
+"""What remarks are called."""
 GENERAL = ("", "type")
 """Names that any other word of a header goes before: a type of cuisine is a cuisine."""
 NUMBERS = frozenset(["id", "no", "nr", "num", "number", "nummer", "key"])

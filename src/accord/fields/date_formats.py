@@ -17,7 +17,7 @@ from accord.fields.folding import fold_list, trim
 from accord.fields.making import parse_date
 from accord.fields.schema import DateField, FieldSpec, NumberField
 from accord.table.layout import Layout
-from accord.table.sources.opening import Place, open_table
+from accord.table.sources.opening import TableLike, open_table
 
 _SAMPLE = 50
 _CENTURY = 100
@@ -29,6 +29,7 @@ FORMATS = (
     *(f"{day}{time}" for time in _MIDNIGHT for day in _WITH_TIME),
     *("%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d%m%Y", "%m%d%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    *("%d de %B de %Y", "%d de %b de %Y", "%d. %B %Y", "%d. %b %Y"),
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y"),
 )
 """What dates are tried for. A time of the day must be midnight in all cells: a part of any other moment would
@@ -45,7 +46,7 @@ class Dates:
     best: str | None = None
 
 
-def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
+def sniff_dates(table: TableLike, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
     """By agreed column, how the dates of a file can be read, where no format is named and the cells are
     texts."""
     readers: dict[str, list[FieldSpec]] = {}
@@ -58,7 +59,7 @@ def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) ->
     if not columns:
         return {}
     try:
-        texts = _distinct(path, columns, layout)
+        texts = _distinct(table, columns, layout)
     except DataError:
         # A column is missing: whoever loads the table names all that are.
         return {}
@@ -77,10 +78,10 @@ def _without_missing(texts: Sequence[str], listed: Sequence[str]) -> list[str]:
     return [text for text, folded in zip(texts, fold_list(texts), strict=True) if folded not in missing]
 
 
-def _distinct(path: Place, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
+def _distinct(table: TableLike, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
     """By column, the texts that stand in it; of columns of other types none."""
     texts: dict[str, set[str]] = {column: set() for column in columns}
-    for batch in open_table(path, columns, layout).batches:
+    for batch in open_table(table, columns, layout).batches:
         for column, cells in zip(columns, batch.columns, strict=True):
             if pa.types.is_large_string(cells.type):
                 texts[column].update(pc.unique(trim(cells)).drop_null().to_pylist())

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from accord.fields.cleaning import clean, derive_part, derive_text, empty_to_null, single_blanks, swap
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.frequencies import Classes
+from accord.fields.month_names import in_english
 from accord.fields.recipe import ISO_DAY
 from accord.fields.schema import CategoryField, DateField, FieldSpec, FrequencyField, NumberField, TextField
 from accord.table.cell_text import to_text, without_text
@@ -248,6 +249,8 @@ def parse_date(value: str, format: str) -> date | None:
         if format == "%Y-%m-%d" and _ISO.fullmatch(value):
             # The same, more than ten times as fast.
             return date.fromisoformat(value)
+        if "%b" in format or "%B" in format:
+            value = in_english(value)
         return datetime.strptime(value, format).date()
     except (ValueError, re.error):
         return None

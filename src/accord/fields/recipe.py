@@ -163,11 +163,14 @@ class Recipe(Spec):
     """What every field can say of how its value is made."""
 
     sources: Sources = Field(default=(), alias="from")
-    """The agreed columns; by default the one with the field's own name. Several are joined by a space."""
+    """The agreed column, by default the one with the field's own name. Several, for texts, categories and
+    frequencies, are joined by a space; empty ones are left out, and the value is missing if all are."""
     clean: tuple[Step, ...] = Field(default=(), max_length=16)
-    """What is done to the folded text, in this order."""
+    """What is done to the folded text, in this order; not for dates, which are read by the format of their
+    column."""
     missing_values: Values = ()
-    """Cells that hold one of these count as empty: texts as they are folded, days and numbers as such."""
+    """Cells that hold one of these count as empty, for this field. Each column is compared by itself, before
+    it is cleaned: texts as they are folded, days such as `1900-01-01` and numbers as such."""
     derive: Derive | None = None
     """What is taken from the cleaned text, or from the day, instead of it."""
 

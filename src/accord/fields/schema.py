@@ -130,7 +130,8 @@ def _preset(value: Any) -> Any:
 
 class _Field(Recipe):
     missing: Literal["error", "differs", "skip"] = "error"
-    """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out."""
+    """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out, which
+    matches nothing and still counts in the announced size."""
 
 
 class TextField(_Field):

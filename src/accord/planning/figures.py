@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
+from accord.drawing import draw
 from accord.errors import UsageError
 from accord.protocols.parts.answers import tell_widths
 from accord.side import Side
@@ -203,7 +204,7 @@ class Plan:
         return f"<Plan: {self.choice.tell()} of {len(self.options)} options; warnings: {codes}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """For notebooks: the options as a table, and their costs as charts."""
         head = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time")
         ranked = sorted(self.options, key=lambda one: (one is not self.choice, not one.agreed, cost(one)))
         rows = [_cells(one, self.choice) for one in ranked[:_SHOWN]]
@@ -211,7 +212,10 @@ class Plan:
         notes = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
         hidden = len(ranked) - len(rows)
         more = f"<p>… and {hidden:,} more options in .table</p>" if hidden > 0 else ""
-        return f"<p>{html.escape(self.why)}</p><ul>{notes}</ul><table>{_line(head, 'th')}{body}</table>{more}"
+        table = (
+            f"<p>{html.escape(self.why)}</p><ul>{notes}</ul><table>{_line(head, 'th')}{body}</table>{more}"
+        )
+        return table + draw("show_plan", self)
 
 
 def cost(option: Option) -> tuple[float, float]:

@@ -41,11 +41,12 @@ class Privacy(Protected):
     """One side's guarantee for its records or people that match nothing, and the noise that gives it."""
 
     epsilon: Exact = Field(gt=0, le=64)
-    """ε of the promise to each record, or person, of this side."""
+    """ε of the promise to each record, or person, of this side; at most 64."""
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
-    """δ of that promise."""
+    """δ of that promise; at least 2^-128, and best 2^-40."""
     noise: Literal["auto", "geometric", "gaussian", "paper", "negligible"]
-    """The distribution of dummies; `auto` chooses the one that needs fewer."""
+    """The distribution of dummies; `auto` takes `geometric` or `gaussian`, whichever needs fewer. Only these
+    hide people with several records."""
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:

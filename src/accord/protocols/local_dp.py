@@ -95,7 +95,7 @@ class LocalDp(Binned):
     window: StrictInt = Field(ge=1, le=5_000_000)
     """k': a record of A is compared with those in this many bins of B, from its own on, wrapping around."""
     spread: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
-    """x: how many bins are reported with the higher probability; 1 is the basic strategy, None the best."""
+    """x: how many bins are reported with the higher probability; 1 is the basic way; by default the best."""
 
     @classmethod
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:

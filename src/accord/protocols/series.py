@@ -79,14 +79,20 @@ class Arrivals(Spec):
 
 
 class Series(Spec):
-    """What two parties declare before the first run of a series."""
+    """What two parties declare before the first run of a series.
+
+    Sizes are declared and not counted, so that none tells whether anything arrived: declare more than you
+    expect. A series needs `laplace` with `prune = 0` (if it is greedy, with `closure = "all"`) and a noise
+    other than `negligible`; `one_to_one` does not go with it.
+    """
 
     first: First
     """How many records each side announces in the first run."""
     arrivals: Arrivals
     """How many more each announces in every later run: a number, or a share of the first, `"2%"`."""
     versions: StrictInt = Field(default=1, ge=1, le=MOST_VERSIONS)
-    """How many versions of one id are ever released: one that changes or comes back is another."""
+    """How many versions of one id are ever released: one that changes or comes back is another. ε and δ of
+    the series are those of that many releases; with `records_per_person` above 1, of one."""
 
     def declared(self, side: Side, batch: int) -> int:
         """The size of a side's batch, the first of which is 0."""

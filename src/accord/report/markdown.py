@@ -2,7 +2,8 @@
 
 Whatever is not Markdown already is escaped, but for a quoted command or word, `accord …`. What could hide a
 letter or begin a line is replaced by a mark, as on pages; so a party's name can neither be a heading nor a
-link.
+link. GitHub makes links also of bare addresses: their signs are escaped, and a mail's, where that does not
+help, is parted from the name before it by an empty comment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 
 _QUOTED = re.compile("(`accord [^`]+`|`[a-z]+`)")
 _SPECIAL = re.compile(r"([\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_]))")
+_ADDRESS = re.compile(r"(?i)(?<=www)(\.)|(:)(?=//)|(?<=\S)(?=@)")
 _BEGINS_A_BLOCK = re.compile(r"^([#+=-]|\d+(?=[.)]))")
 
 
@@ -27,8 +29,17 @@ def plain(text: str) -> Markdown:
         return text
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     parts = _QUOTED.split(shown.strip())
-    escaped = "".join(p if place % 2 else _SPECIAL.sub(r"\\\1", p) for place, p in enumerate(parts))
+    escaped = "".join(p if place % 2 else _escape(p) for place, p in enumerate(parts))
     return Markdown(_BEGINS_A_BLOCK.sub(_escape_start, escaped))
+
+
+def _escape(text: str) -> str:
+    # First what Markdown knows, so that what is added here stays.
+    return _ADDRESS.sub(_part_address, _SPECIAL.sub(r"\\\1", text))
+
+
+def _part_address(found: re.Match[str]) -> str:
+    return f"\\{found[0]}" if found[0] else "<!-- -->"
 
 
 def _escape_start(found: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ are of the palette of Okabe and Ito, and nothing is said by colour alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accord.report.markup import Markup, element, join, prose
@@ -21,14 +22,17 @@ body { margin: 0 auto; max-width: 52rem; padding: 1rem 1.2rem 3rem; color: var(-
   background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
   border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; margin-bottom: .2rem; }
-p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing, .bad { color: var(--other); }
+p.lead { font-size: 1.05rem; } p.brief { font-size: 1.2rem; line-height: 1.4; margin: .7rem 0; }
+.brief + .lead { font-size: 1rem; color: var(--quiet); }
+ .quiet { color: var(--quiet); } .missing, .bad { color: var(--other); }
 .good { color: var(--good); } .good, .bad { font-weight: 600; }
 table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
   border-bottom: 1px solid var(--soft); min-width: 4rem; }
 th.number, td.number { text-align: right; overflow-wrap: normal; } td.number { white-space: nowrap; }
-th[scope=row] { font-weight: 600; min-width: 9rem; }
+th[scope=row] { font-weight: 600; min-width: 9rem; } th[scope=col] { min-width: 4.8rem; }
+.keep th[scope=row] { min-width: 4.6rem; } .keep th[scope=col] { overflow-wrap: break-word; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .6rem .9rem; font-size: .85rem; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem; }
@@ -36,6 +40,22 @@ dt { font-weight: 600; } dd { margin: 0; }
 dl.bars { display: block; } .bars div { margin-bottom: .6rem; } .bars dt { font-weight: 400; }
 .bars dd { display: flex; gap: .5rem; align-items: center; margin: 0; }
 .bars svg { flex: 1 1 0; min-width: 0; } .bars span { flex: 0 0 8.5rem; font-variant-numeric: tabular-nums; }
+.dots .level { stroke: var(--line); stroke-width: 1; } .scale { overflow: visible; }
+.scale text { fill: var(--ink); font: 13px system-ui, sans-serif; } .dots div { margin-bottom: .4rem; }
+.falls { display: block; margin: .4rem 0; }
+.falls div { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: .8rem; align-items: center; }
+.falls dt { font-weight: 400; line-height: 1.2; padding: .15rem 0; }
+.falls div:last-child :is(dt, span) { font-weight: 600; }
+.falls small { display: block; color: var(--quiet); font-size: .8rem; }
+.falls dd { display: flex; gap: .5rem; align-items: center; margin: 0; align-self: stretch; }
+.falls svg { flex: 1 1 0; min-width: 0; overflow: visible; }
+.falls span { flex: 0 0 2.6rem; text-align: right; font-variant-numeric: tabular-nums; }
+.zero { stroke: var(--line); } .threshold { stroke: var(--other); stroke-width: 2; stroke-dasharray: 4 3; }
+.large { display: flex; flex-wrap: wrap; gap: .6rem 2.4rem; margin: 1rem 0; } .large div { flex: 0 0 auto; }
+.large dd { font-size: 2.6rem; line-height: 1.1; font-weight: 600; font-variant-numeric: tabular-nums; }
+.large dt { font-weight: 400; color: var(--quiet); } .large .first dd { color: var(--main); }
+.pair { border: 1px solid var(--line); border-radius: .4rem; padding: .2rem .9rem .4rem; margin: 1rem 0; }
+.pair h4 { margin: .5rem 0 .2rem; font-size: 1rem; }
 figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position: absolute; }
 .plot { display: block; width: 100%; height: 300px; padding: 32px 16px 48px 60px; overflow: visible; }
 .plot text { fill: var(--ink); font: 13px system-ui, sans-serif; }
@@ -46,16 +66,23 @@ figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
 summary { cursor: pointer; color: var(--main); padding: .2rem 0; }
 @media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; }
-  .bars span { flex-basis: 6.5rem; } table, caption, tbody, tr, th, td { display: block; }
-  thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px; overflow: hidden; }
-  tr { padding: .3rem 0; border-bottom: 1px solid var(--line); } th, td { border: 0; padding: .1rem 0; }
-  td, td.number { display: flex; gap: 1rem; justify-content: space-between; text-align: left; }
-  td::before { content: attr(data-name); content: attr(data-name) / ""; color: var(--quiet); flex: 0 0 8rem; }
-  td span { text-align: right; } }
+  .bars span { flex-basis: 6.5rem; } .falls div { grid-template-columns: 7rem minmax(0, 1fr); gap: .5rem; }
+  .large { gap: .6rem 1.1rem; } .large dd { font-size: 1.7rem; margin: 0; }
+  table:not(.keep), table:not(.keep) :is(caption, tbody, tr, th, td) { display: block; }
+  :not(.keep) > thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px;
+    overflow: hidden; }
+  :not(.keep) > tbody > tr { padding: .3rem 0; border-bottom: 1px solid var(--line); }
+  :not(.keep) > tbody > tr > :is(th, td) { border: 0; padding: .1rem 0; }
+  :not(.keep) > tbody td { display: flex !important; gap: 1rem; justify-content: space-between;
+    text-align: left; }
+  :not(.keep) > tbody td::before { content: attr(data-name); content: attr(data-name) / "";
+    color: var(--quiet); flex: 0 0 8rem; }
+  :not(.keep) > tbody td span { text-align: right; } .keep { font-size: .8rem; }
+  .keep :is(td, th[scope=col]) { min-width: 0; padding-right: .3rem; } .pair { padding: .1rem .6rem .3rem; } }
 @media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --soft: #eee; --line: #777;
   --quiet: #333; --main: #005a8f; --other: #a84300; --good: #00694b; }
   body { max-width: none; font-size: 10pt; padding: 0; } h2, h3 { break-after: avoid; }
-  figure, tr, .note { break-inside: avoid; }
+  figure, tr, .note, .pair { break-inside: avoid; }
   details:not(.whole) { display: none; } .whole::details-content { content-visibility: visible; } }
 """)
 HATCHED = "url(#hatch)"
@@ -75,8 +102,8 @@ class Section:
     body: Markup
 
 
-def page(title: str, lead: str, sections: list[Section]) -> str:
-    """The whole file."""
+def page(title: str, lead: str, sections: list[Section], brief: Sequence[str] = ()) -> str:
+    """The whole file; what is `brief` comes before all else."""
     head = join(
         [
             element("meta", charset="utf-8"),
@@ -87,7 +114,7 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
             element("style", _STYLE),
         ]
     )
-    parts = [element("h1", title), paragraph(lead, "lead")]
+    parts = [element("h1", title), *(paragraph(said, "brief") for said in brief), paragraph(lead, "lead")]
     for number, section in enumerate(sections, 1):
         name = f"part-{number}"
         heading = element("h2", section.title, id=name)
@@ -109,10 +136,22 @@ def facts(pairs: list[tuple[str, Markup | str | int]]) -> Markup:
     return element("dl", join([join([element("dt", name), element("dd", value)]) for name, value in pairs]))
 
 
-def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool = True) -> Markup:
+def large(numbers: list[tuple[str, str]]) -> Markup:
+    """Figures that are seen first, the first of them before the others."""
+    shown = [
+        element("div", element("dt", name), element("dd", number), **({"_class": "first"} if not at else {}))
+        for at, (name, number) in enumerate(numbers)
+    ]
+    return element("dl", join(shown), _class="large")
+
+
+def table(
+    caption: str, names: list[str], rows: list[list[str]], numbers: bool = True, *, keep: bool = False
+) -> Markup:
     """A table whose first column names the row; the others are `numbers` to compare, or words.
 
-    On a phone the cells of a row are under each other, each with its column's name. Roles are spelt out,
+    On a phone the cells of a row are under each other, each with its column's name; a table that is narrow
+    enough to `keep` stays one, in smaller letters. Roles are spelt out,
     since a browser forgets that a table is one when it is laid out in another way.
     """
     kind = {"_class": "number"} if numbers else {}
@@ -132,6 +171,7 @@ def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool =
         element("thead", element("tr", join(head), role="row"), role="rowgroup"),
         element("tbody", join(body), role="rowgroup"),
         role="table",
+        **({"_class": "keep"} if keep else {}),
     )
 
 

@@ -6,14 +6,17 @@ A plan that was made with somebody's table is for its owner's eyes, and says so.
 from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost
-from accord.report.charts import Bar, bars
+from accord.report.charts import Bar, amounts, bars
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
+from accord.report.rule_table import tell_rule
 from accord.wording import counted, lasting, sized
 
 _MOST_ROWS = 16
 _MOST_LINES = 4
+_MOST_TIMES = 20
+"""How many times the least is the largest on an axis from 0."""
 _OWN_EYES = "For your eyes only: the bins of your table are in these figures."
 _PUBLIC = "Made from the agreement and two numbers of records: it may be shown to the partner."
 
@@ -26,11 +29,12 @@ def describe_plan(plan: Plan) -> str:
     warned = [one.text for one in plan.warnings]
     sections = [
         Section("What to take", join([paragraph(plan.why), bullets(warned) if warned else Markup("")])),
-        Section("Where the time goes", _time(ranked[:6], plan)),
+        Section("How long it takes", _time(ranked[:6], plan)),
         Section("Cost against ε", _epsilon(plan)),
         *([Section("Recall against cost", _recall(plan))] if len(recalls) > 1 else []),
         Section("How bins fill up with dummies", _dummies(ranked[:6], plan)),
         Section("All options", _options(ranked, plan)),
+        tell_rule(plan.agreed.agreement.rule),
     ]
     lead = f"{counted(a, 'record')} of A and {b:,} of B, network {plan.network} (Mbit/s and ms). "
     return page("What a linkage would cost", lead + (_OWN_EYES if plan.from_data else _PUBLIC), sections)
@@ -47,34 +51,30 @@ def _name(option: Option, plan: Plan) -> str:
 
 def _time(shown: list[Option], plan: Plan) -> Markup:
     drawn = [
-        Bar(
-            _name(one, plan),
-            one.work.processor,
-            one.work.network + one.work.waiting,
-            lasting(one.seconds.expected),
-        )
-        for one in shown
+        Bar(_name(one, plan), one.seconds.expected, shown=lasting(one.seconds.expected)) for one in shown
     ]
-    says = (
-        "Time for the choice, for the agreement as written and for the cheapest others: on the processor, "
-        "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
-    )
-    rows = [
-        [_name(one, plan), *map(lasting, (one.work.processor, one.work.network, one.work.waiting))]
-        for one in shown
-    ]
+    says = "Expected time of the choice, of the agreement as written and of the cheapest others."
+    rows = [[_name(one, plan), *map(lasting, _parts(one))] for one in shown]
+    made_of = "The start, the longer of processor and network, which are at work at once, and the waiting"
     return join(
         [
-            bars("Where the time goes", says, drawn, ("processor", "network and waiting"), tell=lasting),
-            table("Each by itself", ["option", "processor", "network", "waiting"], rows),
+            amounts("Expected time", says, drawn, lasting),
+            table(made_of, ["option", "start", "processor", "network", "waiting"], rows),
         ]
     )
+
+
+def _parts(option: Option) -> tuple[float, float, float, float]:
+    """What the expected time is made of; what is no work of the run itself is its start."""
+    work = option.work
+    start = option.seconds.expected - max(work.processor, work.network) - work.waiting
+    return max(0.0, start), work.processor, work.network, work.waiting
 
 
 def _dummies(shown: list[Option], plan: Plan) -> Markup:
     records = sum(plan.sizes)
     drawn = [
-        Bar(_name(one, plan), records, one.dummies.expected, f"{one.dummies.expected:,.0f} dummies")
+        Bar(_name(one, plan), records, one.dummies.expected, f"{records + one.dummies.expected:,.0f} slots")
         for one in shown
     ]
     says = "The records of both sides, and the dummies with which both are expected to fill up their bins."
@@ -100,7 +100,14 @@ def _epsilon(plan: Plan) -> Markup:
         shown.append(CurveLine(name, [(x, one.seconds.expected) for x in (min(every), max(every))]))
     if plan.choice.largest_epsilon:
         shown.append(CurveLine("chosen", [(plan.choice.largest_epsilon, plan.choice.seconds.expected)]))
-    return lines("Cost against ε", says, shown, (Axis("ε", log=True), Axis("seconds", log=True)))
+    return lines("Cost against ε", says, shown, (Axis("ε", log=True), _seconds(shown)))
+
+
+def _seconds(drawn: list[CurveLine], along: int = 1) -> Axis:
+    """From 0, unless what is drawn spans so much that the least of it would lie on the edge."""
+    values = [point[along] for line in drawn for point in line.points]
+    wide = bool(values) and max(values) > _MOST_TIMES * min(values) > 0
+    return Axis("seconds (logarithmic)" if wide else "seconds", log=wide)
 
 
 def _recall(plan: Plan) -> Markup:
@@ -113,10 +120,8 @@ def _recall(plan: Plan) -> Markup:
     says = "The share of the pairs accepted by the rule that each option finds, against the seconds it takes."
     says += f" For {counted(unknown, 'option')} it is not known." if unknown else ""
     known = [line for line in drawn if line.points]
-    seconds = [x for line in known for x, _ in line.points]
-    # A logarithmic axis has a plain number to show from so many times on.
-    axis = Axis("seconds", log=bool(seconds) and max(seconds) > 20 * min(seconds) > 0)
-    return lines("Recall against cost", says, known, (axis, Axis("recall", 1)), joined=False)
+    axes = _seconds(known, 0), Axis("recall", 1)
+    return lines("Recall against cost", says, known, axes, joined=False)
 
 
 def _options(ranked: list[Option], plan: Plan) -> Markup:

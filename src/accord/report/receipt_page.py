@@ -24,9 +24,10 @@ from accord.agreement.disclosure import (
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report import series_section
-from accord.report.charts import Bar, bars
+from accord.report.charts import POWERS, Bar, dots, short
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
+from accord.report.rule_table import TITLE, describe_rule
 from accord.run.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
@@ -79,7 +80,6 @@ def tell_agreement(agreement: Agreement) -> Section:
     shown: list[tuple[str, Markup | str | int]] = [
         ("A", agreement.party(Side.A)),
         ("B", agreement.party(Side.B)),
-        ("A match is", element("code", str(agreement.rule))),
         ("Fields", ", ".join(agreement.names)),
         ("Compared", f"{tell_compared(plan.bins)}{passes}; {finds}"),
         *tell_output(agreement),
@@ -88,7 +88,8 @@ def tell_agreement(agreement: Agreement) -> Section:
         ("Digest", element("code", agreement.digest)),
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
-    return Section("What was agreed", join([facts(shown), *_worth_knowing(agreement), whole]))
+    rule = [element("h3", TITLE), describe_rule(agreement.rule)]
+    return Section("What was agreed", join([facts(shown), *rule, *_worth_knowing(agreement), whole]))
 
 
 def tell_output(agreement: Agreement) -> list[tuple[str, str]]:
@@ -224,8 +225,7 @@ def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> S
             "Neither side knows how many of those compared were candidates, two real records: the other's "
             "dummies are among them. "
         )
-    says += "Each power of ten takes the same length."
-    return Section("From all pairs to the matches", bars("Pairs", says, drawn, log=True))
+    return Section("From all pairs to the matches", dots(says + POWERS, drawn, short))
 
 
 def pads(agreement: Agreement) -> bool:

@@ -11,7 +11,8 @@ from accord.privacy.events import Cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import AnswerCell, tell_cell
 from accord.report import receipt_page, series_section
-from accord.report.charts import Bar, bars, fill
+from accord.report.charts import Bar, amounts, bars, fill
+from accord.report.in_brief import tell_in_brief
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
 from accord.run.answered import HIDDEN, UNOPENED
@@ -42,7 +43,7 @@ def describe_run(run: Remembered) -> str:
         _receipt(run),
     ]
     partner = agreement.party(run.side.other)
-    return page(f"Run {run.name} with {partner}", _OWN_EYES, sections)
+    return page(f"Run {run.name} with {partner}", _OWN_EYES, sections, tell_in_brief(run))
 
 
 def _missing(what: str) -> Markup:
@@ -253,7 +254,7 @@ def _time(run: Remembered) -> Section:
         return Section(title, _missing("They were not kept: the run is not done, or older than this report."))
     since = ", since it was resumed" if run.resumes else ""
     times = [Bar(_PHASES.get(n, n), taken, shown=lasting(taken)) for n, taken in run.phases.items()]
-    drawn = bars("Time by phase", f"Where the time went{since}.", times)
+    drawn = amounts("Time by phase", f"Where the time went{since}.", times, lasting)
     return Section(title, join([drawn, _traffic(run.bytes, run.traffic, since)]))
 
 
@@ -263,7 +264,8 @@ def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Mar
         return join([paragraph(says), _missing("By phase they were not kept: the run is older than that.")])
     rest = octets - sum(by_phase.values())
     parts = {**{_PHASES.get(n, n): part for n, part in by_phase.items()}, "greeting, digests, receipt": rest}
-    return bars("Bytes by phase", says, [Bar(n, part, shown=sized(part)) for n, part in parts.items()])
+    drawn = [Bar(n, part, shown=sized(part)) for n, part in parts.items()]
+    return amounts("Bytes by phase", says, drawn, lambda octets: sized(round(octets)))
 
 
 def _receipt(run: Remembered) -> Section:

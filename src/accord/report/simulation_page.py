@@ -6,45 +6,42 @@ Of pairs to look at their ids are on it, and with `cells` what the rule reads of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from accord.protocols.parts.answers import tell_cell
-from accord.report.charts import Bar, bars, fill
+from accord.report.charts import POWERS, Bar, bars, dots, fill, short
 from accord.report.curves import Axis, CurveLine, lines
-from accord.report.markup import Markup, element, join
-from accord.report.page import Section, facts, page, paragraph, table
+from accord.report.markup import Markup, join
+from accord.report.page import Section, facts, large, page, paragraph, table
+from accord.report.pair_cards import NO_CELLS as NO_CELLS
+from accord.report.pair_cards import PairCells as PairCells
+from accord.report.pair_cards import PairView
+from accord.report.rule_table import tell_rule
 from accord.side import Side
 from accord.simulation.known import PairFacts
 from accord.simulation.pair import Simulation
 from accord.simulation.report import Quality
 from accord.wording import counted, lasting
 
-Row = Sequence[str | None]
-
 _OWN_EYES = "For the eyes of those who may see both tables."
-_PAIRS = {
-    "below": "Just below the threshold",
-    "above": "Just above the threshold",
-    "false": "False pairs that were found, the least alike first",
-}
+_NEAREST = {"below": "Just below the threshold", "above": "Just above the threshold"}
 
 
-@dataclass(frozen=True)
-class PairCells:
-    """What records of pairs to look at have in some columns, by id."""
-
-    columns: Sequence[str]
-    a: Mapping[str, Row]
-    b: Mapping[str, Row]
+Nearest = Mapping[str, Sequence[PairFacts]]
 
 
-NO_CELLS = PairCells((), {}, {})
-
-
-def describe_simulation(result: Simulation, quality: Quality | None, cells: PairCells = NO_CELLS) -> str:
-    """The page; with `quality` where the true pairs are known, and with values of the pairs to look at."""
+def describe_simulation(
+    result: Simulation, quality: Quality | None, cells: PairCells = NO_CELLS, nearest: Nearest | None = None
+) -> str:
+    """The page; with `quality` where the true pairs are known, else with the pairs that are `nearest` to the
+    threshold if they are given; and with values of the pairs to look at."""
+    view = PairView(result.agreement.rule, cells)
+    near = quality.pairs if quality is not None else nearest or {}
     sections = [
+        *([_quality(quality)] if quality is not None else []),
         _found(result),
+        tell_rule(result.agreement.rule),
+        *_near(near, view),
+        *(_judged(quality, view) if quality is not None else []),
         Section("From all pairs to the matches", _funnel(result)),
         _promises(result),
         *([_filled(result)] if result.filled else []),
@@ -52,12 +49,26 @@ def describe_simulation(result: Simulation, quality: Quality | None, cells: Pair
     ]
     if len(result.passes) > 1:
         sections.append(Section("Recall against cost, by pass", _passes(result)))
-    if quality is not None:
-        sections += [_quality(quality), _missed(quality, cells), _fields(quality), *_curve(quality)]
-        sections += _pairs(quality, cells)
     title = f"Simulation: {counted(result.records_a, 'record')} (A) and {result.records_b:,} (B)"
     lead = f"{result.leaks} {_OWN_EYES}" if result.leaks else _OWN_EYES
     return page(title, lead, sections)
+
+
+def _near(pairs: Nearest, view: PairView) -> list[Section]:
+    groups = [(title, pairs[name]) for name, title in _NEAREST.items() if pairs.get(name)]
+    return [Section("Pairs nearest to the threshold", view.describe(groups))] if groups else []
+
+
+def _judged(quality: Quality, view: PairView) -> list[Section]:
+    """Where it errs: pairs to look through, then by field and by threshold."""
+    missed = "True pairs that were not found, the most alike first."
+    wrong = "Pairs that were found and are not true, the least alike first."
+    return [
+        _odd("Missed pairs", missed, quality.missed_pairs, view),
+        _odd("Wrong pairs", wrong, quality.false_pairs, view),
+        _fields(quality),
+        *_curve(quality),
+    ]
 
 
 def _filled(result: Simulation) -> Section:
@@ -120,9 +131,9 @@ def _funnel(result: Simulation) -> Markup:
     ]
     says = (
         f"Of {result.all_pairs:,} pairs {result.candidate_pairs:,} meet in the blocking; with dummies "
-        f"{result.comparisons:,.0f} comparisons were made. Each power of ten takes the same length."
+        f"{result.comparisons:,.0f} comparisons were made. {POWERS}"
     )
-    return bars("Pairs", says, drawn, log=True)
+    return dots(says, drawn, short)
 
 
 def _promises(result: Simulation) -> Section:
@@ -165,15 +176,19 @@ def _quality(quality: Quality) -> Section:
         Bar("the protocol passed over", missed.passed_over),
         Bar("a record does not exist", missed.unknown),
     ]
-    shown: list[tuple[str, Markup | str | int]] = [
-        ("True pairs", scores.true_pairs),
-        ("Recall", f"{scores.truth_recall:.4f}"),
-        ("Precision", f"{scores.truth_precision:.4f}"),
-        ("F1", f"{scores.truth_f1:.4f}"),
-        ("False pairs", quality.false),
-    ]
-    says = "Why true pairs were missed; each is counted once."
-    return Section("Against the true pairs", join([facts(shown), bars("Missed", says, reasons)]))
+    shares = (("F1", scores.truth_f1), ("precision", scores.truth_precision), ("recall", scores.truth_recall))
+    lost = round(sum(bar.value for bar in reasons))
+    found = scores.true_pairs - lost
+    told = (
+        f"Of {counted(scores.true_pairs, 'true pair')} {found:,} {'was' if found == 1 else 'were'} found and "
+        f"{lost:,} missed. Of {counted(found + quality.false, 'pair')} found, {quality.false:,} "
+        f"{'is' if quality.false == 1 else 'are'} wrong."
+    )
+    parts = [large([(name, f"{share:.4f}") for name, share in shares]), paragraph(told)]
+    if lost:
+        says = "Why true pairs were missed; each is counted once."
+        parts.append(bars("Missed", says, [bar for bar in reasons if bar.value]))
+    return Section("Against the true pairs", join(parts))
 
 
 def _fields(quality: Quality) -> Section:
@@ -182,7 +197,7 @@ def _fields(quality: Quality) -> Section:
             one.field,
             one.differing_found + one.lacking_found,
             one.differing + one.lacking - one.differing_found - one.lacking_found,
-            f"recall {one.recall:.3f}",
+            f"{one.differing + one.lacking:,}, recall {one.recall:.3f}",
         )
         for one in quality.fields
     ]
@@ -204,32 +219,7 @@ def _curve(quality: Quality) -> list[Section]:
     return [Section("Over thresholds", lines("By threshold", says, drawn, axes))]
 
 
-def _missed(quality: Quality, cells: PairCells) -> Section:
-    title = "Examples of missed pairs"
-    if not quality.missed_pairs:
-        return Section(title, paragraph("None was missed, or none was asked for."))
-    says = "True pairs that were not found, the most alike first."
-    return Section(title, join([paragraph(says), *(_pair(one, cells) for one in quality.missed_pairs)]))
-
-
-def _pairs(quality: Quality, cells: PairCells) -> list[Section]:
-    shown = [
-        join([element("h3", _PAIRS[name]), *(_pair(one, cells) for one in some)])
-        for name, some in quality.pairs.items()
-        if some and name != "missed"
-    ]
-    return [Section("Pairs to look at", join(shown))] if shown else []
-
-
-def _pair(pair: PairFacts, cells: PairCells) -> Markup:
-    """A pair with what is known of it: beside each other where values may be seen, else in words."""
-    score = "" if pair.score is None else f"score {pair.score:,}, "
-    apart = (("they differ in", pair.differs), ("lack", pair.lacks))
-    told = "; ".join(f"{word} {', '.join(names)}" for word, names in apart if names)
-    about = f"{score}{'true' if pair.true else 'not true'}, {pair.why}{'; ' if told else ''}{told}"
-    name = f"{pair.id_a} and {pair.id_b}: {about}"
-    a, b = cells.a.get(pair.id_a), cells.b.get(pair.id_b)
-    if a is None or b is None:
-        return paragraph(name)
-    rows = [[column, x or "", y or ""] for column, x, y in zip(cells.columns, a, b, strict=True)]
-    return table(name, ["column", f"A: {pair.id_a}", f"B: {pair.id_b}"], rows, numbers=False)
+def _odd(title: str, says: str, pairs: Sequence[PairFacts], view: PairView) -> Section:
+    if not pairs:
+        return Section(title, paragraph("There is none, or none was asked for."))
+    return Section(title, join([paragraph(says), *map(view.show, pairs)]))

@@ -19,6 +19,8 @@ from accord.naming import fold_name
 from accord.privacy.events import NO_COST, Cost, Event, NoisyAnswer, covered_records
 from accord.privacy.number import show
 from accord.protocols.parts.answers import tell_unfit
+from accord.rules.breakdown import is_short, tell_shortly
+from accord.rules.rule import Rule
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.ledger import Ask, Ledger
@@ -191,7 +193,7 @@ def describe(offer: Offer) -> str:
     account, side, agreed = offer.account, offer.side, offer.agreement
     lines = [
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
-        f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
+        f"Agreement    {agreed.digest[:16]}…, a match is: {_describe_rule(agreed.rule)}",
         *_describe_learnt(offer),
         *(f"List         {told}" for told in describe_lists(offer.agreement)),
         *_describe_accountable(offer),
@@ -212,6 +214,11 @@ def describe(offer: Offer) -> str:
         *(f"Warning: {warning}" for warning in offer.warnings),
     ]
     return "\n".join(lines)
+
+
+def _describe_rule(rule: Rule) -> str:
+    """In one line; a long one is laid out by `accord check`."""
+    return tell_shortly(rule) + ("" if is_short(rule) else "; see `accord check`")
 
 
 def _describe_records(offer: Offer) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from accord import notices
+from accord.drawing import draw
 from accord.privacy.events import Cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import Answered
@@ -40,6 +41,10 @@ class Linked(Paired):
     """What both learned where nobody is shown."""
     learns: bool = True
     """Whether this side learned pairs."""
+
+    def _repr_html_(self) -> str:
+        """For notebooks: figures and first pairs as tables, and what may be shown to others as charts."""
+        return super()._repr_html_() + draw("show_linked", self)
 
     @property
     def matches(self) -> int:

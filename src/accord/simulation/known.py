@@ -41,7 +41,8 @@ class PairFacts:
 
     id_a: str
     id_b: str
-    true: bool
+    true: bool | None
+    """None where nobody knows the true pairs."""
     found: bool
     meets: bool
     """Whether the blocking brings it together."""

@@ -25,6 +25,7 @@ from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_function, require_text, require_text_or_none
+from accord.drawing import draw
 from accord.entropy import System
 from accord.errors import DataError, UsageError
 from accord.fields.columns import Records
@@ -35,7 +36,8 @@ from accord.protocols.parts.own_side import Watch
 from accord.rules.evaluate import Tables, holds
 from accord.rules.join import Index, each_meeting
 from accord.side import Side
-from accord.simulation.known import Known
+from accord.simulation.curve import trace
+from accord.simulation.known import Known, PairFacts
 from accord.simulation.report import Quality, judge
 from accord.simulation.trials import Trial as Trial
 from accord.simulation.trials import make_mine as make_mine
@@ -107,6 +109,15 @@ class Simulation(Paired):
         a, b = (Half.of(table.ids, table.disclosed, table.numbered) for table in self._tables)
         return PairTable(a, b, self._pairs)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: figures and first pairs as tables, and where they come from as charts."""
+        return super()._repr_html_() + draw("show_simulation", self)
+
+    @property
+    def agreement(self) -> Agreement:
+        """What was simulated."""
+        return self._agreement
+
     @property
     def matches(self) -> int:
         return len(self._pairs)
@@ -158,6 +169,19 @@ class Simulation(Paired):
             raise UsageError(problem="`pairs=` is a whole number of at least 0.")
         known = Known.of(self._agreement, *self._tables, self._pairs.rows(0, self.matches), read_truth(truth))
         return judge(known, pairs, self._noise)
+
+    def nearest(self, pairs: int = 3) -> Mapping[str, tuple[PairFacts, ...]]:
+        """So many pairs just `below` the threshold of the rule's score and just `above` it, where the true
+        pairs are not known; nothing for a rule without a score."""
+        require("pairs", pairs, "a whole number of at least 0", int)
+        nobody = pa.table({name: pa.array([], pa.string()) for name in ("id_a", "id_b")})
+        known = Known.of(self._agreement, *self._tables, self._pairs.rows(0, self.matches), nobody)
+        traced = trace(known, pairs)
+        named = {} if traced is None else {"below": traced[1], "above": traced[2]}
+        return {
+            name: tuple(replace(one, true=None) for one in known.describe(keys))
+            for name, keys in named.items()
+        }
 
     @property
     def all_pairs(self) -> int:

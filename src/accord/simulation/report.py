@@ -77,6 +77,8 @@ class Quality:
     `false` ones."""
     missed_pairs: tuple[PairFacts, ...]
     """Some true pairs that were not found, those first that are most alike: under any rule."""
+    false_pairs: tuple[PairFacts, ...]
+    """Some found pairs that are not true, those first that are least alike: under any rule."""
 
     def __repr__(self) -> str:
         found, lost = self.scores, sum(asdict(self.missed).values())
@@ -111,8 +113,8 @@ class Quality:
 
 def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
     """The report, with so many pairs of either kind; `noise` replaces the agreed one."""
-    traced = trace(known, shown)
-    named = _oddest(known, shown) if traced is None else {"below": traced[1], "above": traced[2]}
+    traced, odd = trace(known, shown), _oddest(known, shown)
+    named = odd if traced is None else {"below": traced[1], "above": traced[2]}
     return Quality(
         scores=rate(known.found, known.true, known.unknown),
         false=len(known.false),
@@ -121,7 +123,8 @@ def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
         passes=_passes(known, noise),
         curve=None if traced is None else traced[0],
         pairs={name: known.describe(keys) for name, keys in named.items()},
-        missed_pairs=known.describe(_oddest(known, shown)["missed"]),
+        missed_pairs=known.describe(odd["missed"]),
+        false_pairs=known.describe(odd["false"]),
     )
 
 

@@ -5,7 +5,8 @@
     missing                 cells that count as empty
     values                  what a cell is read as: `values = { w = "f" }`
     part, order             of a whole name the given name or the surname; of a date the year; of a postcode
-                            what follows its country
+                            what follows its country; of a postcode and a city in one cell either
+    digits                  numbers with fewer get zeros in front: postcodes out of a spreadsheet
     decimal                 numbers with a currency, a unit or commas, and which sign stands before decimals
     as_of                   ages, read as years of birth: the year of this day without the age
     format                  dates that are not written 2026-11-15
@@ -28,7 +29,8 @@ from accord.spec import Spec
 from accord.wording import counted
 
 OF_NAMES = ("given", "surname")
-Order = Literal["given surname", "surname given"]
+OF_PLACES = ("postcode", "city")
+Order = Literal["given surname", "surname given", "postcode city", "city postcode"]
 _DIRECTIVE = re.compile(r"%[A-Za-z]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character: Python has texts with it, and nobody else."""
@@ -50,9 +52,10 @@ class Source(Spec):
     format: str | None = None
     missing: tuple[str, ...] = ()
     values: dict[str, str] = Field(default_factory=dict)
-    part: Literal["given", "surname", "year", "postcode"] | None = None
+    part: Literal["given", "surname", "year", "postcode", "city"] | None = None
     order: Order | None = None
     decimal: Literal[".", ","] | None = None
+    digits: Annotated[int | None, Field(ge=2, le=20)] = None
     as_of: Annotated[date | None, BeforeValidator(_as_day)] = None
 
     @model_validator(mode="after")
@@ -71,18 +74,25 @@ class Source(Spec):
         said = {*self.model_dump(exclude_defaults=True)} - {"column", "columns", "absent"}
         if self.absent and said:
             yield f"a field that is absent has no {', '.join(sorted(said))}"
-        ways = [word for word in ("values", "part", "decimal", "as_of") if getattr(self, word)]
+        ways = [word for word in ("values", "part", "decimal", "as_of", "digits") if getattr(self, word)]
         if len(ways) > 1:
             yield f"{' and '.join(ways)} do not go together"
         if self.columns and ways:
             yield f"{ways[0]} is for one column, not for columns that are joined"
-        if self.order is not None and self.part not in OF_NAMES:
-            yield 'order is for part = "given" and part = "surname"'
+        yield from self._ill_ordered()
         if self.columns and self.format and len(self.pieces) != len(self.columns):
             yield (
                 f"format has {len(self.pieces)} parts and there are {len(self.columns)} columns: name them "
                 'in its order, such as columns = ["year", "month", "day"] for "%Y-%m-%d"'
             )
+
+    def _ill_ordered(self) -> Iterator[str]:
+        """An order is of names or of places, whichever the part is of."""
+        parts = OF_PLACES if self.order and "city" in self.order else OF_NAMES
+        if self.order is not None and self.part not in parts:
+            yield f'order = "{self.order}" is for part = "{parts[0]}" and part = "{parts[1]}"'
+        if self.order is None and self.part == "city":
+            yield 'part = "city" needs order = "postcode city" or order = "city postcode"'
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,6 +108,7 @@ class Source(Spec):
             f"with {counted(len(self.values), 'value')} read as others" if self.values else "",
             f"of which the {self.part} is read" if self.part else "",
             f"read as numbers with '{self.decimal}' before decimals" if self.decimal else "",
+            f"with zeros in front up to {self.digits} digits" if self.digits else "",
             f"read as ages on {self.as_of}" if self.as_of else "",
         ]
         return ", ".join([" + ".join(self.names), *filter(None, ways)])

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError
 
-from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
+from accord.arguments import as_path, require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.limits import TooMuchError, require_bounded
 from accord.spec import Spec
@@ -82,6 +82,12 @@ class Layout:
     def id_column(self) -> str:
         """Where ids stand among the columns that are read."""
         return MADE_ID if self.make_ids else self.id
+
+    @property
+    def said(self) -> frozenset[str]:
+        """What it says otherwise than by default: all else may be found out."""
+        usual = Layout()
+        return frozenset(name for name in _File.model_fields if getattr(self, name) != getattr(usual, name))
 
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
@@ -227,9 +233,10 @@ def _read_lists(given: object) -> dict[str, str]:
     return {name: os.path.abspath(path) for name, path in given.items()}
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path | str) -> Layout:
     """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
     tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
+    path = as_path("path", path)
     try:
         body = path.read_text(encoding="utf-8")
         require_bounded(body)

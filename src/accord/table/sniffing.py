@@ -23,7 +23,7 @@ from accord.table.csv_scan import Stop, scan
 from accord.table.layout import Layout
 from accord.table.opened import REFUSED, brief
 from accord.table.sources.csv import delimiter_of, quote_of, stated_delimiter, utf8_blocks
-from accord.table.sources.opening import Place, kind_of
+from accord.table.sources.opening import TableLike, find_place, kind_of
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -38,9 +38,10 @@ _SAMPLE = 50
 _BROKEN = 1 << 62
 
 
-def sniff_text(path: Place, layout: Layout, named: Iterable[str], wanted: Sequence[str]) -> Layout:
+def sniff_text(table: TableLike, layout: Layout, named: Iterable[str], wanted: Sequence[str]) -> Layout:
     """The layout with the encoding, delimiter and quote of a csv, those that are named taken as they are."""
-    if kind_of(path) != "csv" or not isinstance(path, Path):
+    path = find_place(table)
+    if not isinstance(path, Path) or kind_of(path) != "csv":
         return layout
     try:
         return _sniff(path, layout, set(named), wanted)

@@ -49,8 +49,8 @@ class Cluster:
         if not vouched and not _turns_strangers_away(where, self._by_client):
             raise TrustError(
                 problem="The Ray cluster lets in anyone who can reach it: it lacks TLS or tokens.",
-                mend="Set both up ('Cluster' in Accord's documentation); or add `trust_cluster=`, if nobody "
-                "else can reach it.",
+                mend="Set both up ('A Ray cluster' in Accord's documentation); or add `trust_cluster=`, if "
+                "nobody else can reach it.",
             )
         self.host = _own_host(parse_address(where, "workers"))
         """Where nodes reach this machine."""
@@ -171,7 +171,7 @@ def _own_host(cluster: HostPort) -> str:
 def _cannot_join(address: str, error: Exception) -> UsageError:
     if address == AUTO:
         reason = "none runs on this machine, and RAY_ADDRESS names none"
-        mend = "Start one as 'Cluster' in Accord's documentation says, or name one as ray://HOST:PORT"
+        mend = "Start one as 'A Ray cluster' in Accord's documentation says, or name one as ray://HOST:PORT"
     elif "version" in str(error).lower():
         reason = f"{address} has another version of Ray or of Python"
         mend = "Both must be the same on all machines of a cluster"

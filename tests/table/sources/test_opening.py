@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from accord.errors import AccordError, DataError, UnreadableError
 from accord.table.layout import Layout
-from accord.table.sources.opening import TableLike, column_names, open_table
+from accord.table.sources.opening import TableLike, column_names, keep_readable, open_table
 
 TABLE = pa.table({"id": ["1", "2", "3"], "name": ["ä", "b", None], "n": [1, 2, 3]})
 
@@ -261,3 +261,20 @@ def test_no_thread_of_arrow_is_left_by_a_file_that_is_refused(
     monkeypatch.setattr(pyarrow.csv, "open_csv", None)
     with pytest.raises(DataError, match="only one column"):
         open_table(tmp_path / "t.csv", ["id", "name"], Layout())
+
+
+def test_what_pandas_refuses_is_said_without_the_cell() -> None:
+    import pandas
+
+    with pytest.raises(UnreadableError, match="column 'code' holds values of several kinds") as caught:
+        open_table(pandas.DataFrame({"id": [1, 2], "code": [5, "secret"]}), ["id"], Layout())
+    assert "secret" not in str(caught.value)
+    with pytest.raises(UnreadableError, match="duplicate column names found"):
+        open_table(pandas.DataFrame([[1, 2]], columns=["a", "a"]), ["a"], Layout())
+
+
+def test_a_stream_is_kept_and_what_can_be_read_again_is_not_copied() -> None:
+    kept = keep_readable(TABLE.to_reader())
+    assert rows(kept) == rows(kept) == EXPECTED
+    assert column_names(kept, Layout()) == ["id", "name", "n"]
+    assert keep_readable("a.csv") == "a.csv"

@@ -37,7 +37,8 @@ class Categories(Spec):
     column: ColumnName
     """The column, by its agreed name."""
     values: tuple[Value, ...] = Field(min_length=1, max_length=MOST_VALUES)
-    """Its values that are counted each for itself; all others, and missing ones, are 'other'."""
+    """Those that are counted each for itself, as the table spells them; all others, and empty cells, are
+    'other'. Of both sides together at most 1,024 cells."""
 
     @model_validator(mode="after")
     def _differ(self) -> Categories:
@@ -84,7 +85,8 @@ class Amount(Spec):
     low: StrictInt = Field(ge=-_FARTHEST, le=_FARTHEST)
     """What less is taken for."""
     high: StrictInt = Field(ge=-_FARTHEST, le=_FARTHEST)
-    """What more is taken for: noise grows with the range."""
+    """What more is taken for. Noise grows with the range: choose it from what the number means, not from your
+    table."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Amount:
@@ -97,15 +99,22 @@ class Output(Spec):
     """What comes out of a run."""
 
     answer: Literal["pairs", "count", "table", "sum"] = "pairs"
-    """The matching pairs, or an answer in which nobody is shown."""
+    """The matching pairs; or numbers, and nobody is shown: `count`, how many pairs match; `table`, how many
+    by categories; `sum`, of a column over all matching pairs, and how many have a number there. An answer
+    needs the protocol `routed`, or `all-pairs` if it is exact, and refuses what is for pairs: `disclose`,
+    `one_to_one`, `most_matches`."""
     ids: Literal["own", "pseudonyms"] = "own"
-    """What a matching record is called in the pairs."""
+    """What a matching record is called in the pairs: its id, or a random name that is new in every run,
+    beside which your own output has your own ids. Pseudonyms go with neither `series` nor `accountable`."""
     to: Literal["both", "A", "B"] = "both"
-    """Who learns the pairs."""
+    """Who learns the pairs. With `A` or `B` the other side learns nothing, not even how many, and has no
+    output; this needs `routed`."""
     epsilon: Exact | None = Field(default=None, gt=0, le=64)
-    """Of an answer: what protects each record, matching or not."""
+    """Of an answer: each side adds noise of its own to every number, which hides each of its records,
+    matching or not. Every run spends it."""
     exact: StrictBool = False
-    """Whether an answer comes without noise, and so without any promise."""
+    """In place of `epsilon`: an answer without noise. It promises nothing: a category with one record, or the
+    same question with one record more, tells whether it matches."""
     by: By | None = None
     """What a table counts by."""
     of: Amount | None = None

@@ -18,7 +18,8 @@ class Protected(Spec):
     """One side's part of a protocol that promises it something."""
 
     records_per_person: StrictInt = Field(default=1, ge=1, le=MOST_PER_PERSON)
-    """The promise is for each person with up to this many records; 1 is a promise for each record."""
+    """The promise is for each person with up to this many records; 1 is a promise for each record. Above 1
+    the owner of the table names the column that says whose record a row is, with `accord check --person`."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -53,6 +53,8 @@ TableLike = str | Place | Query | LazyTable | ArrowTable
 _CSV = (".csv", ".tsv", ".txt")
 _ARROW = (".arrow", ".feather", ".ipc")
 _XLSX = (".xlsx", ".xlsm")
+_MIXED = re.compile(r"Conversion failed for column (.+) with type object")
+"""What pandas says of a column with several kinds of values."""
 _WILD = re.compile(r"[*?\[\]]")
 _DATABASES = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
 KINDS = ", ".join((*_CSV, *_PARQUET, *_ARROW, *_XLSX))
@@ -138,6 +140,12 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
         opened = open_relation(relation, "the table", columns)
         opened.is_file = False
         return opened
+    reader = _stream(source)
+    require_columns(columns, reader.schema.names, "the table")
+    return OpenTable("the table", guard(reader, "the table", columns), is_file=False)
+
+
+def _stream(source: object) -> pa.RecordBatchReader:
     if not hasattr(source, "__arrow_c_stream__"):
         raise UnreadableError(
             path=f"A {type(source).__name__}",
@@ -145,11 +153,18 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
             mend="Give a file or an Arrow table.",
         )
     try:
-        reader = pa.RecordBatchReader.from_stream(source)
-    except REFUSED as error:
-        raise UnreadableError(path="The table", reason=brief(error), mend="Fix the column.") from None
-    require_columns(columns, reader.schema.names, "the table")
-    return OpenTable("the table", guard(reader, "the table", columns), is_file=False)
+        return pa.RecordBatchReader.from_stream(source)
+    except (*REFUSED, ValueError) as error:
+        raise _refused_stream(error) from None
+
+
+def _refused_stream(error: Exception) -> UnreadableError:
+    """What whoever made the table refuses, without the cell that it may quote."""
+    if mixed := _MIXED.search(str(error)):
+        reason = f"column '{mixed[1]}' holds values of several kinds"
+        mend = f"Make them texts, in pandas with table['{mixed[1]}'].astype('string')."
+        return UnreadableError(path="The table", reason=reason, mend=mend)
+    return UnreadableError(path="The table", reason=brief(error), mend="Fix the column.")
 
 
 def _relation(address: Address) -> Relation:
@@ -172,8 +187,11 @@ def _open_file(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
         raise UnreadableError(path=path, reason=brief(error), mend="Is it what its name says?") from None
 
 
-def column_names(place: Place, layout: Layout) -> list[str]:
+def column_names(source: TableLike, layout: Layout) -> list[str]:
     """The names of a table's columns, for its owner who asks for them."""
+    place = find_place(source)
+    if place is None:
+        return _names_of_object(source)
     if isinstance(place, Address):
         return names_of(_relation(place))
     kind = kind_of(place)
@@ -189,9 +207,46 @@ def column_names(place: Place, layout: Layout) -> list[str]:
         raise UnreadableError(path=place, reason=brief(error), mend="Is it what its name says?") from None
 
 
-def kind_of(place: Place) -> str:
+def _names_of_object(source: TableLike) -> list[str]:
+    """The names of the columns of what Python has. *Requires* that it can be read more than once."""
+    relation = find_relation(source)
+    if relation is not None:
+        return names_of(relation)
+    return list(_stream(source).schema.names)
+
+
+def keep_readable(source: TableLike) -> TableLike:
+    """The table, so that it can be read more than once: a stream is read to its end and kept. What is a table
+    already is taken as it is, without a copy."""
+    if find_place(source) is not None or find_relation(source) is not None:
+        return source
+    return _stream(source).read_all()
+
+
+def name_of(source: TableLike) -> str:
+    """A table in a message; a query is not repeated."""
+    place = find_place(source)
+    if isinstance(place, Address):
+        return place.name
+    return "the table" if place is None else str(place)
+
+
+def layout_file(table: Place) -> Path:
+    """Where a table's layout is written, unless its owner names another place: beside the file or the folder;
+    of a table on a server, in the folder that one is in."""
+    if isinstance(table, Path):
+        return beside(table, ".layout.toml")
+    base = Path(table.place or table.database)
+    parts = (base.name, *(part.replace("/", "_") for part in (table.schema, table.table) if part))
+    return base.with_name(f"{'.'.join(parts)}.layout.toml")
+
+
+def kind_of(source: TableLike) -> str:
     """What a table is: a database, or by the ending of a file that is not empty csv, parquet, arrow or xlsx;
-    a folder holds parquet."""
+    a folder holds parquet; what Python has is a table."""
+    place = find_place(source)
+    if place is None:
+        return "table"
     if isinstance(place, Address):
         return "database"
     if is_many(place):

@@ -1,0 +1,15 @@
+# What packages bring and Accord never reads, removed from the environment that is named; tests/deploy/test_image.py
+# then reads tables of all kinds, links, simulates and reports.
+set -eu
+"$1"/bin/python -m pip uninstall --quiet --yes setuptools pip
+cd "$1"/lib/python3*/site-packages
+# To test itself, and to compile others against it.
+find . -type d -name tests -prune -exec rm -rf {} +
+find . -type f \( -name '*.pyi' -o -name '*.px[di]' -o -name '*.pyx' -o -name '*.a' -o -name '*.h' -o -name '*.hpp' \) -delete
+rm -rf pyarrow/include pyarrow/src pyarrow/libarrow_python*.so pyarrow/libarrow_python*.so.*.*
+# Tables come from files and databases: no flight server, no store in a cloud.
+rm -rf pyarrow/*flight* pyarrow/libarrow_s3.so.* pyarrow/_s3fs.* pyarrow/*_encryption*
+# Of scipy: graphs, sparse matrices and assignment.
+for part in cluster datasets differentiate fftpack integrate interpolate io misc ndimage odr signal stats; do
+    rm -rf scipy/$part
+done

@@ -1,0 +1,241 @@
+"""Where the agreed fields are found in one's own table, as its layout says then; and the table read that way.
+
+For whoever drafted an agreement and for the partner alike. What is told of it may quote cells that count as
+empty or mean an agreed value: it is for the table's owner, as the layout is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.arguments import as_path_or_none, require_flag
+from accord.drafting.confirming import find_id
+from accord.drafting.fitting import Fitted, fit
+from accord.drafting.kinds import ColumnKind
+from accord.drawing import draw
+from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.fields.schema import CategoryField
+from accord.forecast.expected import look_ahead
+from accord.preparing.facts import tell_counting
+from accord.preparing.own_table import Reading, TableCheck, check_table, write_layout
+from accord.preparing.seen import SeenTable
+from accord.side import Side
+from accord.table.field_source import OF_NAMES, Source
+from accord.table.layout import Layout
+from accord.table.sinks.files import require_target
+from accord.table.sources.opening import TableLike, find_place, input_files, layout_file, name_of
+from accord.wording import counted
+
+_FILE = "table.layout.toml"
+_CROWDED = 2.0
+"""How many times as much as expected is worth a word."""
+_FEW_UNREAD = 0.05
+_ANSWER = (
+    "Fix the cells; or confirm another answer: `missing_values=` says what counts as empty, `ranges=` which "
+    "values there are, `types=` COLUMN=skip leaves a column out."
+)
+_LAY_OUT = (
+    "Fix the cells; or say in a layout, `layout=`, which of them count as empty: "
+    'columns={"NAME": {"column": "…", "missing": ["unknown"]}}.'
+)
+_SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
+_WRITTEN = ("encoding", "delimiter", "quote")
+"""Found out when the table was looked at."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where agreed fields are found in a table, and which of them it does not have."""
+
+    seen: SeenTable
+    agreement: Agreement
+    fitted: Fitted
+    absent: tuple[str, ...]
+
+    def lay_out(self, dates: Iterable[str] = ()) -> Layout:
+        """The layout that says so; `dates` are FIELD=FORMAT. What its owner wrote in a layout is right."""
+        said = self.seen.layout
+        columns = {n: source for n, source in self.fitted.sources.items() if source != Source(column=n)}
+        columns |= dict.fromkeys(self.absent, Source(absent=True))
+        columns |= {name: said.source(name) for name in said.columns}
+        own = find_id(self.seen.columns)
+        layout = replace(said, id=own or "id", make_ids=own is None, columns=columns).map_dates(dates)
+        layout.require_known(self.agreement.names, self.agreement.lists)
+        return layout
+
+    def tell(self, layout: Layout) -> Iterator[str]:
+        """How columns are read, which a layout says from here on; nobody but its owner is told."""
+        for column, reading in self.fitted.readings.items():
+            if words := reading.tell():
+                yield f"'{column}': {words}."
+            if reading.unknown:
+                cells = counted(reading.unknown_cells, "cell")
+                yield f"'{column}': {cells} mean none of the agreed values; {_SAY_VALUES}"
+            if reading.lone:
+                yield f"'{column}': however a cell is spelt, it means {reading.lone}; {_SAY_VALUES}"
+        for name, column in self.fitted.alone.items():
+            typed = shlex.quote(f"{column}=skip")
+            yield f"'{column}' is taken for {name}, as the only one of its type; `types=` {typed} if not."
+        for name in self.absent:
+            why = f" ({self.fitted.why[name]})" if self.fitted.why[name] else ""
+            yield f"Your table has no {name}: every record counts as having none{why}."
+        for name, source in layout.columns.items():
+            assert not isinstance(source, str)
+            if source.part in OF_NAMES:
+                yield f"{name} is the {source.part} name in '{source.column}', as {source.order}."
+
+    def tell_unused(self, layout: Layout) -> Iterator[str]:
+        """The columns that an agreement has no use for."""
+        used = {layout.id_column, *layout.own_columns(self.agreement.names)}
+        if unused := [f"'{one.name}'" for one in self.seen.columns if one.name not in used]:
+            yield f"Not used, for want of an agreed field: {', '.join(unused)}."
+
+
+def lacking_columns(agreement: Agreement, seen: SeenTable, as_of: date | None) -> list[Fault]:
+    """The agreed names that are found nowhere, each as a fault."""
+    return _no_columns(_fit(agreement, seen, as_of).lacking)
+
+
+def place_fields(
+    agreement: Agreement, seen: SeenTable, make_ids: bool, as_of: date | None, is_own: bool
+) -> Placed:
+    """Where the agreed fields are found; raises for those that may not be missing. `is_own` says that the
+    agreement is drafted from this table."""
+    fitted = _fit(agreement, seen, as_of, is_own)
+    absent = fitted.absent(agreement.fields)
+    lacking = [name for name in fitted.lacking if name not in absent]
+    if faults := [*seen.lacks_id(make_ids), *_no_columns(lacking)]:
+        raise DataError(name_of(seen.table), faults, _tell_lacking(agreement, lacking) if lacking else "")
+    return Placed(seen, agreement, fitted, tuple(absent))
+
+
+def _fit(agreement: Agreement, seen: SeenTable, as_of: date | None, is_own: bool = False) -> Fitted:
+    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, as_of, is_own)
+
+
+def _no_columns(lacking: Sequence[str]) -> list[Fault]:
+    return [
+        Fault(f"field '{name}'", "has no column.", f"Say which: `types=` COLUMN={_as_type(name)}.")
+        for name in lacking
+    ]
+
+
+def _as_type(name: str) -> str:
+    return name if name in list(ColumnKind) else f"TYPE:{name}"
+
+
+def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:
+    """Why what a table does not have is not simply missing."""
+    must = [name for name, spec in agreement.fields.items() if {*spec.columns(name)} & {*lacking}]
+    strict = [name for name in must if agreement.fields[name].missing != "differs"]
+    if strict:
+        return f'The agreement says that no {strict[0]} may be missing: only missing = "differs" allows that.'
+    return "Most of the agreed fields have no column: is it the right table?"
+
+
+def try_on(placed: Placed, how: Reading) -> TableCheck:
+    """Read the table as it was placed; raises all that does not fit, more than a few unread cells included,
+    which are told row by row, as if they were faults."""
+    agreement, how = placed.agreement, replace(how, named=_WRITTEN)
+    found = check_table(agreement, placed.seen.table, None, how)
+    many = _find_unread(agreement, found)
+    return check_table(_strict(agreement, many), placed.seen.table, None, how) if many else found
+
+
+def _find_unread(agreement: Agreement, found: TableCheck) -> set[str]:
+    """The fields of which more than a few cells cannot be read; of a list of values that is told apart."""
+    most, layout = _FEW_UNREAD * found.records, found.layout
+    many = {column for (column, _), rows in found.tally.unread.items() if rows > most}
+    return {
+        name
+        for name, spec in agreement.fields.items()
+        if not isinstance(spec, CategoryField) and layout.place(spec.columns(name)) in many
+    }
+
+
+def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
+    """The agreement with these fields, whose cells must all be read."""
+    specs = {name: agreement.fields[name].model_copy(update={"other": "error"}) for name in names}
+    return agreement.model_copy(update={"fields": {**agreement.fields, **specs}})
+
+
+def tell_read(agreement: Agreement, found: TableCheck) -> Iterator[str]:
+    """To the owner of a table that was read: what counts as empty, and that ids may number rows."""
+    for (column, reason), rows in found.tally.unread.items():
+        yield f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty."
+    if found.tally.counts_rows and not agreement.output.answers:
+        yield tell_counting(found.layout.id)
+
+
+def tell_crowded(agreed: Agreement, check: TableCheck) -> str:
+    """A word where one's own records crowd in few bins, or none: nobody else is told, and the draft does not
+    know."""
+    if not agreed.passes:
+        return ""
+    usual, own = look_ahead(agreed, None, None), look_ahead(agreed, Side.A, check.read)
+    if usual is None or own is None:
+        return ""
+    if own.plan.agreed.comparisons.expected <= _CROWDED * usual.plan.agreed.comparisons.expected:
+        return ""
+    return (
+        f"For your eyes: with a partner's table like yours it takes {own.describe()}. Your records lie in "
+        "few of the bins: narrower ranges (`ranges=`), or keys with more values, help."
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """How one's own table is read under an agreement: the table was read so, and has no faults."""
+
+    agreement: Agreement
+    layout: Layout
+    """For `check`, `simulate`, `plan` and `link`. It stays with you."""
+    records: int
+    told: tuple[str, ...]
+    """What was found out about your columns, for your eyes: it may quote cells that count as empty."""
+    table: TableLike
+
+    def write(self, folder: Path | str | None = None, force: bool = False) -> Path:
+        """Write the layout, and return where: beside the table, or into a folder; `read_layout` reads it. A
+        table that is no file needs the folder. What is there is replaced only with `force`."""
+        require_flag("force", force)
+        place, chosen = find_place(self.table), as_path_or_none("folder", folder)
+        if place is None and chosen is None:
+            raise UsageError(problem="The table is no file that a layout could lie beside: name a `folder=`.")
+        beside = layout_file(place) if place is not None else Path(_FILE)
+        path = beside if chosen is None else chosen / beside.name
+        require_target(path, input_files(self.table), force, "folder", ())
+        write_layout(self.layout, self.table, path, may_replace=force)
+        return path
+
+    def __repr__(self) -> str:
+        names = f"{self.agreement.parties.A} and {self.agreement.parties.B}"
+        return f"<Fit: {counted(self.records, 'record')} fit the agreement of {names}>"
+
+    def __str__(self) -> str:
+        """With what was found out about the columns."""
+        return "\n".join([f"{name_of(self.table)} fits: {counted(self.records, 'record')}.", *self.told])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: where each agreed field is found. Without cells; `print` tells those that count as
+        empty or mean something else."""
+        return draw("show_fit", self)
+
+
+def fit_table(placed: Placed, dates: Iterable[str], is_own: bool) -> Fit:
+    """The fit of a table whose fields have a place; raises all that cannot be read."""
+    layout = placed.lay_out(dates)
+    told = [*placed.tell(layout), *(() if is_own else placed.tell_unused(layout))]
+    try:
+        found = try_on(placed, Reading(layout))
+    except FaultyError as error:
+        error.add_note(_ANSWER if is_own else _LAY_OUT)
+        raise
+    told += [*tell_read(placed.agreement, found), *[tell_crowded(placed.agreement, found)] * is_own]
+    seen = placed.seen.table
+    return Fit(placed.agreement, found.layout, found.records, tuple(filter(None, told)), seen)

@@ -1,0 +1,75 @@
+"""Where agreed fields are found in a table: under one's own draft and under a partner's agreement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import accord
+from accord.errors import DataError, OutputError, UsageError
+from tests.preparing.worlds import FORMS, drafted, shop
+
+PARTNER = pa.table(
+    {
+        "Artikelnummer": [7, 8],
+        "Bezeichnung": ["Sony PSLX 350", "Bose"],
+        "Marke": ["SONY", "Bose"],
+        "Preis": ["1,5", "2"],
+    }
+)
+
+
+def test_the_partner_fits_its_own_columns() -> None:
+    fit = accord.propose(PARTNER).fit(drafted().agreement)
+    assert fit.layout.id == "Artikelnummer"
+    assert {name: fit.layout.source(name).column for name in fit.layout.columns} == {
+        "title": "Bezeichnung",
+        "brand": "Marke",
+        "price": "Preis",
+    }
+    assert "decimals behind ','" in str(fit)
+    assert "Marke" in fit._repr_html_()
+    assert accord.check(drafted().agreement, PARTNER, party="B", layout=fit.layout).clean
+
+
+def test_a_field_without_a_column_is_a_fault_that_names_what_to_say() -> None:
+    with pytest.raises(DataError) as caught:
+        accord.propose(pa.table({"id": ["1"], "mail": ["a@b.example"]})).fit(drafted().agreement)
+    assert "field 'title': has no column. Say which: `types=` COLUMN=TYPE:title." in str(caught.value)
+
+
+def test_what_was_said_of_columns_goes_with_an_agreement() -> None:
+    renamed = PARTNER.rename_columns(["Artikelnummer", "words", "firm", "Preis"])
+    fit = accord.propose(renamed).fit(
+        drafted().agreement, types={"words": "text:title", "firm": "category:brand"}
+    )
+    assert fit.layout.source("brand").column == "firm"
+
+
+def test_a_layout_is_written_beside_its_file_and_read_again(tmp_path: Path) -> None:
+    proposal = accord.propose(FORMS["file"](tmp_path))
+    fit = proposal.fit(drafted())
+    path = fit.write()
+    assert path == tmp_path / "shop.csv.layout.toml"
+    assert accord.read_layout(str(path)) == fit.layout
+    with pytest.raises(OutputError, match="`force=True` replaces it"):
+        fit.write()
+    assert fit.write(force=True) == path
+
+
+def test_a_table_that_is_no_file_needs_a_folder(tmp_path: Path) -> None:
+    fit = accord.propose(shop()).fit(drafted())
+    with pytest.raises(UsageError, match="name a `folder=`"):
+        fit.write()
+    path = fit.write(tmp_path)
+    assert accord.read_layout(path).source("brand").column == "maker"
+
+
+def test_cells_that_cannot_be_read_are_faults_with_a_way_out() -> None:
+    broken = shop().set_column(3, "price", pa.array(["1e", "two", "x"]))
+    with pytest.raises(DataError) as caught:
+        accord.propose(broken).fit(drafted())
+    assert "column 'price'" in str(caught.value)
+    assert "`missing_values=` says what counts as empty" in caught.value.__notes__[-1]
