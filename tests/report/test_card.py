@@ -83,3 +83,20 @@ def test_a_column_that_is_called_by_a_tag_breaks_nothing(agreed: Agreement) -> N
     page = describe_card(agreed, "agreement.toml", Side.A, _COST, _own(agreed, TAG))
     require_quiet(page)
     assert TAG not in page
+
+
+def test_a_side_that_learns_nothing_writes_no_pairs(agreed: Agreement) -> None:
+    told = agreed.output.model_copy(update={"to": "A"})
+    one_sided = agreed.model_copy(update={"output": told})
+    linked = {side: steps(one_sided, "agreement.toml", side, None)[-1].command for side in Side}
+    assert "--out" in linked[Side.A]
+    assert "--out" not in linked[Side.B]
+
+
+def test_a_partner_reads_which_fields_every_record_needs(agreed: Agreement) -> None:
+    first = agreed.names[0]
+    needed = agreed.fields[first].model_copy(update={"missing": "error"})
+    strict = agreed.model_copy(update={"fields": {**agreed.fields, first: needed}})
+    page = describe_card(strict, "$(id).toml", Side.B, _COST)
+    assert f"but for {first}, which every record needs" in page
+    assert "--for $(id)" not in page

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.rules.breakdown import Points, RuleRow, break_down, is_short, score_rows, tell_shortly
+from accord.rules.breakdown import Points, RuleRow, break_down, is_short, score_rows, shorten, tell_shortly
 from accord.rules.rule import And, Level, Levels, Missing, Not, Or, Rule, Same, Score, Within, predicates
 from accord.rules.text import parse_rule
 from accord.side import Side
@@ -91,6 +91,20 @@ def test_a_row_says_what_close_is_and_what_is_left_open() -> None:
     assert last == ("last, class", "+9 (rarity(class) ≥ 2), +6", "–", "0", "0")
     assert crosswise[0] != "given, last"
     assert crosswise[1:] == ("+5", "+5 (dice ≥ 0.5)", "0", "0")
+
+
+def test_a_level_between_is_told_where_a_comparison_reads_two_fields() -> None:
+    levels = "same(street) and same(house) -> 8, same(street) -> 4, missing(street) -> 0, otherwise -> -2"
+    score = parse_rule(f"score({levels}) >= 3")
+    assert isinstance(score, Score)
+    (row,) = score_rows(score)
+    assert [one.weight for one in row.agrees] == [8]
+    assert 4 in [one.weight for one in row.close]
+
+
+def test_the_same_words_in_two_parts_stay() -> None:
+    written = "p and q or r and s or t and q or r and u"
+    assert shorten(written, []) == written
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ from accord.rules.blocking.base import (
     build_blocking,
     passes_of,
 )
+from accord.rules.breakdown import tell_shortly
 from accord.rules.rule import Rule
 from accord.rules.text import parse_rule
 from accord.secure.engine import Engine
@@ -289,7 +290,7 @@ class Agreement(Spec):
             ends = {"answer": f"{self.output.answer}; nobody is shown"}
         return {
             "parties": f"{self.parties.A} (A) and {self.parties.B} (B)",
-            "a match is": str(self.rule),
+            "a match is": tell_shortly(self.rule),
             "blocking": ", ".join(f"{one.name or 'one pass'}" for one in self.passes) or "none",
             "protocol": f"{self.protocol.name}; A: {told[0]}, B: {told[1]}",
             **ends,

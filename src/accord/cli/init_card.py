@@ -54,15 +54,18 @@ def write_cards(agreed: Agreement, out: Path, typed: str, layout: Layout) -> Non
 
 
 def write_own_card(agreed: Agreement, agreement: Path, beside: Path, typed: str, layout: Layout) -> None:
-    """The page of whoever fitted a table to an agreement that is there: the one who did not draft it."""
+    """The page of whoever fitted a table to an agreement that is there: of the one who drafted it, if the
+    owner's page is beside it, which is never handed over, and else of the partner."""
     from accord.forecast.expected import look_ahead
     from accord.report.card import OwnTable, describe_card
     from accord.table.sinks.files import write_file
 
+    side = Side.A if card_of(agreement, agreed.party(Side.A)).exists() else Side.B
     card, cost = own_card(beside), _tell(look_ahead(agreed, None, None))
-    made = describe_card(agreed, str(agreement), Side.B, cost, OwnTable(typed, layout))
+    made = describe_card(agreed, str(agreement), side, cost, OwnTable(typed, layout))
     write_file(card, made.encode(), replace=True)
-    say(f"Wrote {card}: your card, with what you type next. It stays with you.", err=True)
+    me = agreed.party(side)
+    say(f"Wrote {card}: your card as {me}, with what you type next. It stays with you.", err=True)
 
 
 def _tell(outlook: Outlook | None) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from unicodedata import normalize
 
 from accord.drafting.kinds import OF_PEOPLE, SEVERAL, ColumnKind
@@ -71,9 +71,9 @@ class Sample:
     often its commonest cells stand in the whole table, and the share of its cells that are filled."""
 
     column: str
-    cells: tuple[str, ...] = ()
+    cells: tuple[str, ...] = field(default=(), repr=False)
     names_rows: bool = False
-    counts: Mapping[str, int] | None = None
+    counts: Mapping[str, int] | None = field(default=None, repr=False)
     rows: int = 0
     """That are filled; 0 if they are the cells."""
     filled_share: float = 1.0

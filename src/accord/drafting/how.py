@@ -29,7 +29,8 @@ _NOISY = """\
 # Each side adds dummies, so that its bins tell little about any record that matches nothing. A smaller
 # epsilon protects more and costs more comparisons. One epsilon covers all passes.
 """
-_NOTHING = "# Nothing is told about records that match nothing (ε = 0).\n# {why}\n"
+_NOTHING = "# Nothing is told about records that match nothing{but} (ε = 0).\n# {why}\n"
+_CAPPED = ", as long as no more share a key than its cap"
 _SOON = "For tables of these sizes that is soon done; for much larger ones draft again."
 _NO_KEY = "None of the fields can serve as a key that would save comparisons."
 _TOLD = {
@@ -120,7 +121,7 @@ def write_passes(passes: str) -> str:
 
 def write_all_pairs() -> str:
     """All pairs, since there is no key."""
-    return _NOTHING.format(why=_NO_KEY) + _write_protocol({"name": "all-pairs", "greedy": False})
+    return _NOTHING.format(why=_NO_KEY, but="") + _write_protocol({"name": "all-pairs", "greedy": False})
 
 
 def write_how(agreement: Agreement) -> str:
@@ -128,11 +129,11 @@ def write_how(agreement: Agreement) -> str:
     options = agreement.protocol.model_dump(mode="json", exclude_none=True, exclude=set(_LEFT_OUT))
     protocol = _write_protocol(options)
     if not agreement.passes:
-        return _NOTHING.format(why=_SOON) + protocol
+        return _NOTHING.format(why=_SOON, but="") + protocol
     if agreement.output.answers:
         return f"{_KEYS}{_write_blocking(agreement)}\n# {_ROUTED} {_NOBODY}\n{protocol}"
     if not agreement.protocol.lists_bins:
-        return f"{_KEYS}{_write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED)}{protocol}"
+        return f"{_KEYS}{_write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED, but=_CAPPED)}{protocol}"
     return f"{_PASSES}{_write_blocking(agreement)}\n{_NOISY}{protocol}"
 
 

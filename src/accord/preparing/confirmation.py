@@ -17,7 +17,8 @@ from accord.wording import counted
 
 @dataclass(frozen=True, repr=False)
 class Confirmation:
-    """What `Proposal.confirm` gives: all that `draft` is made of. It holds no cell of the table."""
+    """What `Proposal.confirm` gives: all that `draft` is made of. It holds no cell of the table
+    (in a file without a header its first row stands for the names of columns)."""
 
     columns: Columns
     """Your columns by name, each with its type; they stay with you."""

@@ -106,7 +106,8 @@ def _link(agreement: Agreement, name: str, side: Side, own: OwnTable | None) -> 
     table = shlex.quote(own.typed) if own else "TABLE.csv"
     where = f"--listen :{_PORT}" if side is Side.A else f"--connect THEIR-HOST:{_PORT}"
     series = " --series monthly" if agreement.series else ""
-    out = "" if agreement.output.answers else " --out pairs.csv"
+    learns = not agreement.output.answers and agreement.output.learner is not side.other
+    out = " --out pairs.csv" if learns else ""
     return f"accord link {table} --agreement {name} --partner {other} {where}{series}{out}"
 
 
@@ -139,10 +140,12 @@ def _row(agreement: Agreement, each: Levels) -> Iterator[str]:
 
 def _table(agreement: Agreement, file: str, own: OwnTable | None) -> Markup:
     if own is None:
+        needed = [name for name, spec in agreement.fields.items() if spec.missing == "error"]
+        lacks = "A field that your table does not have counts as missing"
+        lacks += f", but for {', '.join(needed)}, which every record needs. " if needed else ". "
         said = (
-            "A field that your table does not have counts as missing. Columns may be called as you like: "
-            f"`accord init --from TABLE.csv --for {file}` says which is which, in a layout file that stays "
-            "with you."
+            f"{lacks}Columns may be called as you like: `accord init --from TABLE.csv --for "
+            f"{shlex.quote(file)}` says which is which, in a layout file that stays with you."
         )
         return join([paragraph(", ".join(agreement.names) + "."), paragraph(said)])
     read = [(name, own.layout.source(name).tell()) for name in agreement.names]

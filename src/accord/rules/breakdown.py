@@ -165,7 +165,12 @@ def _row(each: Levels) -> RuleRow:
         found = _settle_levels(each, _known(case, crossed))
         if case == "close":
             ends = _settle_levels(each, _known("differs", crossed))
-            found = [one for one in found if one not in ends and not _is_agreement(one[0], compared)]
+            best = {weight for _, weight in _settle_levels(each, _known("agrees", crossed))}
+            found = [
+                one
+                for one in found
+                if one not in ends and not (one[1] in best and _is_agreement(one[0], compared))
+            ]
         return tuple(Points(w, "" if when is None else shorten(str(when), left_out)) for when, w in found)
 
     name = _name(each, crossed)
@@ -235,7 +240,7 @@ def _settle(rule: Rule, known: Known) -> bool | Rule:
 
 def _is_agreement(when: Rule | None, compared: list[OneField]) -> bool:
     """Whether a level asks for nothing but that the comparison's first field is the same: that is no
-    closeness."""
+    closeness, if it gives what full agreement does."""
     parts = when.parts if isinstance(when, And) else (when,)
     equal = [part.names for part in parts if isinstance(part, Same)]
     plain = all(isinstance(part, Same | Rarity) for part in parts)
@@ -248,8 +253,8 @@ def shorten(when: str, names: Iterable[str]) -> str:
     for name in map(re.escape, names):
         written = re.sub(rf"\bwithin\({name}, ([^()]+)\)", r"within \1", written)
         written = re.sub(rf"\b(\w+)\({name}\)", r"\1", written)
-    # One condition both ways round is told once.
-    return " and ".join(dict.fromkeys(written.split(" and ")))
+    # One condition both ways round is told once; beside an `or` the same words may belong to another part.
+    return written if " or " in written else " and ".join(dict.fromkeys(written.split(" and ")))
 
 
 # -- a predicate in words ---------------------------------------------------------------------------------
