@@ -351,3 +351,13 @@ def test_a_birth_that_cannot_be_read_is_no_street() -> None:
 def test_months_in_words_are_dates_of_birth() -> None:
     cells = ("3 de mayo de 1980", "12 de junio de 1999", "7 de enero de 1940", "1 de abril de 1971")
     assert _kinds(**{"F. nacimiento": cells})["F. nacimiento"] is ColumnKind.BIRTH
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [("Nazw.", "surname"), ("Miejsc.", "city"), ("Cogn.", "surname"), ("Indir.", "street")],
+)
+def test_a_name_that_ends_in_a_full_stop_is_short_for_a_word(column: str, kind: str) -> None:
+    (guess,) = guess_kinds([Sample(column, ("Lange Gasse", "Am Ring", "Winkel", "Hohe Mark"))])
+    assert guess.kind == kind
+    assert guess_kinds([Sample(column.rstrip("."), ("x1", "y2", "x1"))])[0].kind != kind

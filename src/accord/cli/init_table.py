@@ -89,6 +89,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         # Whoever leaves the same fault twice has no answer to it: it is absent, or a fault below.
         while (lacking := lacking_columns(agreed, seen, told.as_of)) and lacking != before:
             say(as_own_options("\n".join(map(str, lacking))), err=True)
+            say("Press Enter if your table has none of these.", err=True)
             seen, before = replace(seen, columns=ask_types(seen, told.as_of)), lacking
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))

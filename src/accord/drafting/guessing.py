@@ -59,6 +59,7 @@ _TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT,
 _LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKind.PHONE})
 """What cells with numbers merely look like."""
 _CLASH = "some cells are empty or repeated"
+_LEAST_LETTERS = 2
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
@@ -216,6 +217,7 @@ def _kinds_by_name(column: str) -> list[ColumnKind]:
     joined = "".join(words)
     found = [kind for kind, names in WORDS.items() if joined in names]
     found += [kind for ending, kind in ENDINGS if joined.endswith(ending)]
+    found += _spell_out(column, joined) if not found else []
     some = [kind for kind, names in WORDS.items() if any(word in names for word in words)]
     if {ColumnKind.GIVEN, ColumnKind.SURNAME} <= {*some}:
         found.append(ColumnKind.NAME)
@@ -227,6 +229,21 @@ def _kinds_by_name(column: str) -> list[ColumnKind]:
     return list(
         dict.fromkeys([*found, *sorted(some, key=lambda kind: kind in last and last.index(kind) + 1)])
     )
+
+
+def _spell_out(column: str, joined: str) -> list[ColumnKind]:
+    """What a name that ends in a full stop is short for: the shortest word that begins so, of those that
+    mean one thing only."""
+    if not column.rstrip().endswith(".") or len(joined) < _LEAST_LETTERS:
+        return []
+    longer = sorted(
+        (len(name), kind)
+        for kind, names in WORDS.items()
+        if kind not in SEVERAL
+        for name in names
+        if name.startswith(joined)
+    )
+    return [kind for length, kind in longer if length == longer[0][0]][:1]
 
 
 def words_of(column: str) -> list[str]:
