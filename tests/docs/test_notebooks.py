@@ -61,7 +61,12 @@ def start(notebook: Notebook, folder: Path, home: Path) -> tuple[NotebookClient,
 
     home.mkdir(exist_ok=True)
     path = os.pathsep.join(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p != ABSENT)
-    client = NotebookClient(notebook, timeout=_SECONDS, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook,
+        timeout=_SECONDS,
+        startup_timeout=_SECONDS,
+        resources={"metadata": {"path": str(folder)}},
+    )
     return client, client.async_execute(env=environment(home) | {"PYTHONPATH": path})
 
 
@@ -191,6 +196,7 @@ def test_protocols(tmp_path: Path) -> None:
     assert shown(notebook, "image/png").count("iVBOR") == 5
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_two_parties_in_two_kernels_find_the_same(tmp_path: Path) -> None:
     port = free_port()

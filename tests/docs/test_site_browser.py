@@ -39,7 +39,14 @@ def test_a_browser_has_nothing_to_complain_of(
 ) -> None:
     files = sorted(site.folder.rglob("*.html"))
     assert len(files) > 40
+    if len(looks) < len(LOOKS[:4]):
+        # Pages that one function writes look alike: of these one of each kind.
+        files = [file for file in files if not _is_alike(file.relative_to(site.folder))]
     assert complain(browser, files[part::_PARTS], looks, site.folder) == []
+
+
+def _is_alike(page: Path) -> bool:
+    return page.parent.name in ("commands", "agreement") and page.stem not in ("link", "fields")
 
 
 def test_the_search_box_finds_pages_and_shows_some_of_their_words(site: Site, browser: Browser) -> None:

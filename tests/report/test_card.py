@@ -9,12 +9,11 @@ import pytest
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
 from accord.report.card import OwnTable, describe_card, steps
-from accord.rules.rule import Score
 from accord.side import Side
 from accord.table.field_source import Source
 from accord.table.layout import Layout
 from tests.report.hostile import TAG
-from tests.report.outline import Outline, require_quiet, rows_of
+from tests.report.outline import Outline, require_quiet
 
 _COST = "90,000 comparisons, 3.0 MB, 2 s"
 _CANARY = "Zähler-Quokka"
@@ -66,17 +65,6 @@ def test_names_with_blanks_are_typed_as_one_word(agreed: Agreement) -> None:
     assert "accord identity --name 'North shop'" in typed
     assert "accord partner add 'South shop' 'South shop.card'" in typed
     assert "'my table.csv' --agreement 'our agreement.toml'" in typed[-1]
-
-
-def test_a_score_is_a_table_of_what_each_field_adds(agreed: Agreement) -> None:
-    assert isinstance(agreed.rule, Score)
-    rows = rows_of(describe_card(agreed, "agreement.toml", Side.A, _COST))
-    best, *_ = agreed.rule.comparisons
-    shown = {(f"{max(best.weights):+d}", f"{best.otherwise:+d}")}
-    assert shown <= {row[-3:-1] for row in rows}
-    other = starter("products")
-    assert not isinstance(other.rule, Score)
-    assert not rows_of(describe_card(other, "agreement.toml", Side.A, _COST))
 
 
 def test_a_column_that_is_called_by_a_tag_breaks_nothing(agreed: Agreement) -> None:

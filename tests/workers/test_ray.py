@@ -38,7 +38,7 @@ def cluster() -> Iterator[Cluster]:
         found.require_empty()
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_a_side_on_a_cluster_and_one_that_is_not(cluster: Cluster, tmp_path: Path) -> None:
     """What the partner's workers send is relayed; nobody but the coordinator tells the difference.
 

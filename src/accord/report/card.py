@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,8 +16,8 @@ from accord.agreement.disclosure import CONDITION, learned_about
 from accord.agreement.document import Agreement
 from accord.exact import text
 from accord.report.markup import Markup, element, join, prose
-from accord.report.page import Section, bullets, facts, page, paragraph, table
-from accord.rules.rule import Levels, Missing, Score, fields_of
+from accord.report.page import Section, bullets, facts, page, paragraph
+from accord.report.rule_table import describe_rule
 from accord.side import Side
 from accord.table.layout import Layout
 
@@ -56,7 +55,7 @@ def describe_card(agreement: Agreement, file: str, side: Side, cost: str, own: O
     me, other = agreement.party(side), agreement.party(side.other)
     sections = [
         Section("What you type", _commands(steps(agreement, file, side, own))),
-        Section("What is compared", _rule(agreement)),
+        Section("What is compared", describe_rule(agreement.rule)),
         Section("Your table" if own else "What your table should have", _table(agreement, file, own)),
         Section(f"What {other} learns about your table", bullets(learned_about(agreement, side))),
         Section(f"What you learn about {other}'s", _learned(agreement, side.other)),
@@ -79,7 +78,10 @@ def steps(agreement: Agreement, file: str, side: Side, own: OwnTable | None) -> 
     )
     return [
         *([] if own else [fit]),
-        Step(f"accord identity --name {own_name}", f"Makes your card: hand {me}.card to {other}."),
+        Step(
+            f"accord identity --name {own_name}",
+            f"Makes {me}.card, by which {other} knows you: hand it over.",
+        ),
         Step(
             f"accord partner add {other_name} {shlex.quote(f'{other}.card')}",
             "Trusts their card: compare the fingerprint over the phone.",
@@ -114,28 +116,6 @@ def _link(agreement: Agreement, name: str, side: Side, own: OwnTable | None) -> 
 def _commands(typed: list[Step]) -> Markup:
     lines = [element("li", element("code", one.command), " ", one.why) for one in typed]
     return element("ol", join(lines))
-
-
-def _rule(agreement: Agreement) -> Markup:
-    rule = agreement.rule
-    if not isinstance(rule, Score):
-        return element("pre", str(rule))
-    rows = [[*_row(agreement, each)] for each in rule.comparisons]
-    said = f"Two records match if what their fields add comes to {rule.least} or more."
-    names = ["field", "closest", "no level holds", "a value is missing"]
-    return join([paragraph(said), table("What a comparison adds", names, rows)])
-
-
-def _row(agreement: Agreement, each: Levels) -> Iterator[str]:
-    """What is compared, by the columns that its fields are made of; what it adds at best, if nothing holds
-    and where a value is missing."""
-    read = [name for level in each.levels for name in fields_of(level.when)]
-    yield ", ".join(dict.fromkeys(own for name in read for own in agreement.fields[name].columns(name)))
-    held = [level for level in each.levels if not isinstance(level.when, Missing)]
-    lacking = [level.weight for level in each.levels if isinstance(level.when, Missing)]
-    yield f"{max((level.weight for level in held), default=0):+d}"
-    yield f"{each.otherwise:+d}"
-    yield f"{lacking[0]:+d}" if lacking else ""
 
 
 def _table(agreement: Agreement, file: str, own: OwnTable | None) -> Markup:
