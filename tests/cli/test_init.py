@@ -76,6 +76,19 @@ def test_a_draft_passes_check_and_columns_stay_with_their_owner(tmp_path: Path) 
     assert accord(tmp_path, "check", "agreement.toml", "kunden.csv", "--party", "nord").returncode == 0
 
 
+def test_an_encoding_is_guessed_by_letters_and_told_or_named(tmp_path: Path) -> None:
+    cells = "Nr;Imię;Nazwisko;Adres;Urodz.\n1;Łukasz;Wójcik;ul. Długa 5/7, 00-950 Warszawa;31.12.1980\n"
+    (tmp_path / "klienci.csv").write_bytes(cells.encode("cp1250"))
+    run(tmp_path, "--template", "people")
+    fitted = ("--from", "klienci.csv", "--for", "agreement.toml", "--yes")
+    assert "Read as cp1250, by its letters; --encoding names another." in run(tmp_path, *fitted).stderr
+    layout = read_layout(tmp_path / "klienci.csv.layout.toml")
+    assert (layout.encoding, layout.source("given").column) == ("cp1250", "Imię")
+    named = run(tmp_path, *fitted, "--force", "--encoding", "iso8859-2")
+    assert "by its letters" not in named.stderr
+    assert read_layout(tmp_path / "klienci.csv.layout.toml").encoding == "iso8859-2"
+
+
 def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
     run(shop, *FROM, "--disclose", "brand")
     (shop / "artikel.csv").write_text("Artikelnummer;Bezeichnung;Marke;Preis\n7;Sony PSLX 350;SONY;149.5\n")

@@ -34,7 +34,8 @@ AMERICAN = {
     "Gender": ("1", "2", "2", "sex"),
     "zip": ("02139-1234", "02140", "90210", "postcode"),
     "phone_home": ("617-555-1234", "(617) 555 9999", "+1 617 555 1111", "phone"),
-    "amount": ("$12.99", "$1,200.00", "$3.00", "price"),
+    # What somebody bought does not say who it was.
+    "amount": ("$12.99", "$1,200.00", "$3.00", "skip"),
     "ssn": ("123-45-6789", "987-65-4321", "111-22-3333", "identifier"),
 }
 THINGS = {
@@ -68,12 +69,48 @@ def test_cells_decide_where_names_say_nothing() -> None:
         c3=("Mary Smith", "John Jones", "Linda Brown", "James Miller") * 10,
         c4=("a@b.org", "c@d.com") * 20,
         c5=("1950-01-02", "1999-12-31") * 20,
-        c6=("2026-03-01", "2026-03-02") * 20,
-        c7=("reddish", "greenish") * 20,
-        c8=("f", "M") * 20,
+        c6=("f", "M") * 20,
     )
-    expected = ["id", "given", "name", "email", "birth", "date", "category", "sex"]
-    assert found == expected
+    assert found == ["id", "given", "name", "email", "birth", "sex"]
+    assert kinds(
+        c1=tuple(f"K{n}" for n in range(many)),
+        c2=("2026-03-01", "2026-03-02") * 20,
+        c3=("reddish", "greenish") * 20,
+    ) == ["id", "date", "category"]
+
+
+def test_of_people_only_what_says_who_they_are_is_kept() -> None:
+    """Dates and kinds of one organisation are not those of another, and would count against pairs."""
+    people = {"given": ("Mary", "John"), "birth": ("1950-01-02", "1999-12-31")}
+    others = {
+        "last visit": ("2026-03-01", "2026-03-02"),
+        "paid": ("12.50 EUR", "3 EUR"),
+        "status": ("a", "b"),
+    }
+    others |= {"package": ("basic basic", "more of it"), "remarks": ("came late", "none today")}
+    kept = {"nationality": ("fr", "be"), "date of death": ("2020-01-02", "2021-02-03")}
+    assert kinds(**people, **others, **kept)[2:] == [ColumnKind.SKIP] * 5 + [
+        ColumnKind.CATEGORY,
+        ColumnKind.DATE,
+    ]
+    assert ColumnKind.SKIP not in kinds(**{name: others[name] for name in ("last visit", "paid", "status")})
+
+
+def test_of_several_columns_the_most_usual_name_decides() -> None:
+    titled = kinds(Anrede=("Herr", "Frau", "Frau"), Geschl=("m", "w", "w"))
+    assert titled == [ColumnKind.SKIP, ColumnKind.SEX]
+    looks = kinds(code=("716223/5157", "670625/9956", "670625/9956"), Tel=("518 351 735", "602 111 222", ""))
+    assert looks == [ColumnKind.SKIP, ColumnKind.PHONE]
+
+
+def test_addresses_in_one_column() -> None:
+    whole = ("Lipová 12, 602 00 Brno", "Dlouhá 1179/15, 695 01 Hodonín, ČR", "Krátká 3, 110 00 Praha")
+    assert kinds(given=("a", "b", "c"), Adresa=whole)[1] is ColumnKind.ADDRESS
+    assert kinds(c1=whole) == [ColumnKind.ADDRESS]
+    assert kinds(Adresa=("Lipová 12", "Dlouhá 15", "Krátká 3")) == [ColumnKind.STREET]
+    assert kinds(Ort=("20095 Hamburg", "10115 Berlin", "Bonn")) == [ColumnKind.PLACE]
+    assert kinds(**{"Straße, PLZ, Ort": whole}) == [ColumnKind.ADDRESS]
+    assert kinds(**{"Mailová adresa": ("a@b.cz", "c@d.sk", "e@f.cz")}) == [ColumnKind.EMAIL]
 
 
 def test_a_name_alone_may_be_whole_or_of_a_family_or_of_a_thing() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
-from accord.drafting.reading import order_of, place_order, propose
+from accord.drafting.reading import order_of, propose
 
 Kind = ColumnKind
 
@@ -113,8 +113,3 @@ def test_zeros_that_a_spreadsheet_took_are_put_back() -> None:
     # Nothing is lost where some begin with a zero, and four digits may be all there are.
     assert propose(Kind.POSTCODE, Sample("c", (*whole, *short, "04600"))).said == {}
     assert propose(Kind.POSTCODE, Sample("c", (*whole[:1], *short))).said == {}
-
-
-def test_whether_a_postcode_comes_first_is_seen() -> None:
-    assert place_order(["20095 Hamburg", "10115 Berlin"]) == "postcode city"
-    assert place_order(["Hamburg 20095", "Berlin, 10115"]) == "city postcode"

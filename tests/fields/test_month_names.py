@@ -1,4 +1,4 @@
-"""Months in the words of nine languages."""
+"""Months in the words of twelve languages."""
 
 from __future__ import annotations
 

@@ -100,8 +100,12 @@ def test_a_failed_test_shows_nothing_and_closes_the_run(tmp_path: Path) -> None:
 def test_both_sides_close_it_and_every_command_says_so(tmp_path: Path) -> None:
     agreed = dual(faults.agreement("plain"))
     both = worlds.introduce(tmp_path, agreed)
+    # A wrong table makes the answer of one pair in four wrong: of some hundred pairs none is once in 10^12.
+    a, b = (
+        {"data": worlds.table(10 * rows, name)} for rows, name in ((worlds.A_ROWS, "a"), (worlds.B_ROWS, "b"))
+    )
     with cheats.garble_wrongly(dual_engine, dual_batch):
-        mine, theirs = worlds.link_both(*both, agreed)
+        mine, theirs = worlds.link_both(*both, agreed, a_options=a, b_options=b)
     assert (type(mine), mine.exit_code) == (UnequalError, 18)
     assert "If that was bob, it learned one bit" in str(mine)
     assert "resume" not in "".join([str(mine), *getattr(mine, "__notes__", ())])

@@ -59,7 +59,7 @@ def test_the_key_of_a_worker_is_never_on_a_disk(watched: Watched) -> None:
     assert [SECRET in content for content in watched.read] == [True]
     assert all(place.startswith("/memfd:identity") for place in watched.places)
     assert not watched.on_disk
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_without_files_in_memory_it_is_gone_at_once(

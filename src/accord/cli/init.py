@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.check_typed import DateFormats, MakeIds
+from accord.cli.check_typed import DateFormats, Encoding, MakeIds
 from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
 from accord.cli.words import with_own_options
@@ -122,10 +122,11 @@ def init(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A layout file, where it is known how the table is written: its encoding, say.",
+            help="A layout file, where it is known how the table is written.",
             show_default=False,
         ),
     ] = None,
+    encoding: Encoding = None,
 ) -> None:
     """Draft an agreement for your own table, or from a template.
 
@@ -133,8 +134,9 @@ def init(
     the table. On a terminal you are asked; in scripts answers are options.
 
     Types of columns: given, surname, surname_2, prefix, middle, name (whole), birth, birth_year, birth_month,
-    birth_day, age, sex, street, house, city, postcode, place (both), phone, email, identifier, category,
-    yesno, date, year, text, price, number, latitude, longitude; id, skip. Some can be named: category:brand.
+    birth_day, age, sex, street, house, city, postcode, place (both), address (all), phone, email, identifier,
+    category, yesno, date, year, text, price, number, latitude, longitude; id, skip. Some can be named:
+    category:brand.
     """
     if [table is None, template is None and kind is None].count(False) != 1:
         problem = (
@@ -146,6 +148,7 @@ def init(
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
             "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
             "--monthly": monthly, "--answer": answer, "--answer-epsilon": answer_epsilon,
+            "--encoding": encoding,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
@@ -175,6 +178,7 @@ def init(
         dates=tuple(date or ()),
         as_of=read_day(as_of) if as_of else None,
         layout=layout,
+        encoding=encoding,
     )
     if agreement is None:
         with with_own_options():

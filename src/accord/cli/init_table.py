@@ -122,10 +122,15 @@ def _look(told: Told, is_agreed: bool = False) -> SeenTable:
     """The table, with guesses and with what the command line says of its columns."""
     from accord.preparing.seen import look
     from accord.table.layout import Layout, named_in, read_layout
+    from accord.table.sniffing import is_guess
 
     known = read_layout(told.layout) if told.layout is not None else Layout()
     named = named_in(told.layout) if told.layout is not None else frozenset()
+    if told.encoding is not None:
+        known, named = replace(known, encoding=told.encoding), named | {"encoding"}
     seen = look(told.table, known, named)
+    if "encoding" not in named and is_guess(seen.layout.encoding):
+        say(f"Read as {seen.layout.encoding}, by its letters; --encoding names another.", err=True)
     for number in seen.look.nameless:
         say(f"Column {number} has neither a name nor cells: it is left out.", err=True)
     return (seen.sought() if is_agreed else seen).typed(told.types, told.make_ids)

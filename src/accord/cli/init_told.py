@@ -45,6 +45,7 @@ class Told:
     as_of: date | None = None
     """The day that ages are of."""
     layout: Path | None = None
+    encoding: str | None = None
 
     @property
     def agreed(self) -> list[str]:

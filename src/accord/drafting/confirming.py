@@ -1,7 +1,8 @@
 """From guesses to what an owner confirms: columns by name or number, one id, and the fields that they are.
 
 Some columns are parts of one field: year, month and day of a birth, the number of a house beside its street,
-an age that is a year of birth without the day it is of. One column may be two fields: a postcode and a city.
+an age that is a year of birth without the day it is of. One column may be several fields: a postcode and a
+city.
 What belongs to no field is left out, with a note.
 """
 
@@ -14,14 +15,14 @@ from datetime import date
 
 from accord.drafting.answers import name_fields
 from accord.drafting.guessing import Guess
-from accord.drafting.kinds import LOCAL, PARTS, ColumnKind, Confirmed, read_kind
+from accord.drafting.kinds import HOLDS, LOCAL, PARTS, ColumnKind, Confirmed, read_kind
 from accord.errors import UsageError
 from accord.wording import did_you_mean
 
 _NO_DAY = "it needs the day that ages are of: say `accord init --as-of 2024-06-30`, or the day it is"
 _BORN = "the date of birth says it already"
 _NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
-_PLACED = "postcode and city have columns of their own"
+_HELD = "what it holds has columns of its own"
 _NO_STREET = "there is no street that it is the number of"
 _NO_SURNAME = "there is no family name that it stands before"
 _OF_BIRTH = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
@@ -149,15 +150,18 @@ def _put_together(
         joined[ColumnKind.SURNAME] = (ColumnKind.PREFIX, ColumnKind.SURNAME)
     elif ColumnKind.PREFIX in first:
         notes[ColumnKind.PREFIX] = _NO_SURNAME
-    placed = [kind for kind in (ColumnKind.POSTCODE, ColumnKind.CITY) if kind not in first]
-    if ColumnKind.PLACE in first and not placed:
-        notes[ColumnKind.PLACE] = _PLACED
+    held: dict[ColumnKind, list[ColumnKind]] = {}
+    for several in (kind for kind in HOLDS if kind in first):
+        taken = {*first, *(kind for kinds in held.values() for kind in kinds)}
+        held[several] = [kind for kind in HOLDS[several] if kind not in taken]
+        if not held[several]:
+            notes[several] = _HELD
     of = {kind: whole for whole, kinds in joined.items() for kind in kinds}
     found: dict[object, tuple[Confirmed, Columns]] = {}
     for one in columns:
         kind = one.is_.kind
-        if kind is ColumnKind.PLACE and first[kind] is one:
-            found |= {part: (Confirmed(part), (one,)) for part in placed}
+        if kind in held and first[kind] is one:
+            found |= {part: (Confirmed(part), (one,)) for part in held[kind]}
         if kind in LOCAL or kind in notes or (kind in PARTS and kind not in of):
             continue
         # A second column of a type that stands once is a fault, which is told of fields.

@@ -19,10 +19,11 @@ from typing import Any
 
 from accord.drafting.confirming import Columns, Found, find_fields
 from accord.drafting.guessing import Sample, words_of
-from accord.drafting.kinds import SEVERAL, ColumnKind
-from accord.drafting.reading import Reading, order_of, place_order, propose, two_digit_years
+from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
+from accord.drafting.reading import Reading, order_of, propose, two_digit_years
 from accord.drafting.vocabulary import THING, WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField
+from accord.table import postal
 from accord.table.field_source import Source
 from accord.table.opened import nearest
 
@@ -136,9 +137,10 @@ def _source(
     said = dict(readings[column].said)
     if found.columns[0].is_.kind is ColumnKind.AGE:
         said["as_of"] = as_of
-    if found.columns[0].is_.kind is ColumnKind.PLACE:
-        sample = samples.get(column, Sample(column))
-        said |= {"part": found.is_.kind.value, "order": place_order(sample.telling)}
+    if found.columns[0].is_.kind in HOLDS:
+        orders = postal.PLACES if found.columns[0].is_.kind is ColumnKind.PLACE else postal.ADDRESSES
+        cells = samples.get(column, Sample(column)).telling
+        said |= {"part": found.is_.kind.value, "order": postal.likeliest_order(cells, orders)}
     return Source(column=column, **said)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from unicodedata import normalize
 
-from accord.drafting.kinds import OF_PEOPLE, SEVERAL, ColumnKind
+from accord.drafting.kinds import HOLDS, OF_PEOPLE, SEVERAL, ColumnKind
 from accord.drafting.shapes import (
     FITS,
     NUMBER,
@@ -41,7 +41,7 @@ from accord.drafting.vocabulary import (
     MARKS,
     NO_FIELDS,
     NUMBERS,
-    REMARK,
+    OF_A_PERSON,
     THING,
     TRIOS,
     WORDS,
@@ -56,6 +56,7 @@ _TO_JUDGE = 20
 """Cells that may be the same by chance."""
 _ONE_THING = 0.99
 _TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+_OF_ANYTHING = SEVERAL - {ColumnKind.IDENTIFIER}
 _LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKind.PHONE})
 """What cells with numbers merely look like."""
 _CLASH = "some cells are empty or repeated"
@@ -125,7 +126,7 @@ def guess_kinds(samples: Sequence[Sample], keep_sparse: bool = False) -> tuple[G
     alone = [_guess_one(sample, keep_sparse) for sample in samples]
     together = _leave_whole(_name_people(_find_trio(alone, samples), samples))
     if not keep_sparse:
-        together = _leave_remarks(together)
+        together = _leave_others(together)
     return tuple(_name_once(_keep_once(_choose_id(together, samples))))
 
 
@@ -136,8 +137,11 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
         return nothing.left_out("it is empty")
     if why := _why_left_out(column):
         return nothing.left_out(why)
-    if _is_place(column):
-        return Guess(column, ColumnKind.PLACE)
+    if FITS[ColumnKind.EMAIL](cells) >= _MOST:
+        # Whatever kind of address its name says.
+        return Guess(column, ColumnKind.EMAIL)
+    if several := _holds_several(column, cells):
+        return Guess(column, several)
     found = _by_name(column, cells, sample.names_rows) or _by_cells(cells, sample.names_rows, column)
     if keep_sparse or found.kind is ColumnKind.SKIP:
         return found
@@ -159,11 +163,20 @@ def _why_left_out(column: str) -> str:
     return NO_FIELDS.get("".join(words), "")
 
 
-def _is_place(column: str) -> bool:
-    """Whether a header names a postcode and a city."""
-    words = words_of(column)
-    both = {ColumnKind.CITY, ColumnKind.POSTCODE}
-    return len(words) > 1 and both <= {kind for kind in both for word in words if word in WORDS[kind]}
+def _holds_several(column: str, cells: Sequence[str]) -> ColumnKind | None:
+    """Whether a column has whole addresses or places: a header that names each part says so; else one part of
+    it is named, or nothing that is known, and the cells have all."""
+    words, named = words_of(column), _kinds_by_name(column)
+    told = {kind for kind in HOLDS[ColumnKind.ADDRESS] for word in words if word in WORDS[kind]}
+    if ColumnKind.POSTCODE in named and FITS[ColumnKind.POSTCODE](cells) >= _MOST:
+        return None
+    for several, parts in HOLDS.items():
+        is_told = len(words) > 1 and told == {*parts}
+        enough = _SOME if {*parts} & {*named} else _MOST
+        might = enough == _SOME or (several is ColumnKind.ADDRESS and not named)
+        if is_told or (might and FITS[several](cells) >= enough):
+            return several
+    return None
 
 
 def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | None:
@@ -278,8 +291,6 @@ def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
 
 
 def _kind_by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
-    if FITS[ColumnKind.EMAIL](cells) >= _MOST:
-        return ColumnKind.EMAIL
     if are_dates(cells) >= _MOST:
         return ColumnKind.BIRTH if spread_over_decades(cells) else ColumnKind.DATE
     if coded := _coded(cells):
@@ -370,18 +381,18 @@ def _leave_whole(guesses: list[Guess]) -> list[Guess]:
     ]
 
 
-def _leave_remarks(guesses: list[Guess]) -> list[Guess]:
-    """Without what somebody wrote about people: it is about a visit or a letter, and the other side's is
-    about another. Text of which nobody knows what it says is no better."""
+def _leave_others(guesses: list[Guess]) -> list[Guess]:
+    """Without what says of people something else than who they are: what was bought, when somebody came, what
+    somebody wrote about it. The other side has other dates and kinds, and they would count against pairs."""
     if not OF_PEOPLE & {guess.kind for guess in guesses}:
         return guesses
-    remark, text = "remarks about people do not say who they are", "its name does not say what its texts are"
-    found = []
-    for guess in guesses:
-        if guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name):
-            guess = guess.left_out(remark if guess.name else text, guess.kind)
-        found.append(guess)
-    return found
+    why = "it does not say who somebody is"
+    return [
+        guess.left_out(why, guess.kind)
+        if guess.kind in _OF_ANYTHING and guess.name not in OF_A_PERSON
+        else guess
+        for guess in guesses
+    ]
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
@@ -403,15 +414,28 @@ def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
 
 
 def _keep_once(guesses: list[Guess]) -> list[Guess]:
-    """Of a type that stands once in an agreement, the first column."""
-    seen: set[ColumnKind] = set()
-    found = []
-    for guess in guesses:
-        if guess.kind in seen and guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP:
-            guess = guess.left_out(f"there is a {guess.kind} already", guess.kind)
-        seen.add(guess.kind)
-        found.append(guess)
-    return found
+    """Of a type that stands once in an agreement, the column with the most usual name for it; of those that
+    merely look so, the first."""
+    once = [guess for guess in guesses if guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP]
+    chosen = {
+        kind: min((guess for guess in once if guess.kind is kind), key=_unusual)
+        for kind in {guess.kind for guess in once}
+    }
+    return [
+        guess.left_out(f"there is a {guess.kind} already", guess.kind)
+        if chosen.get(guess.kind, guess) is not guess
+        else guess
+        for guess in guesses
+    ]
+
+
+def _unusual(guess: Guess) -> int:
+    """How unusual the name of a column is for its type: its place in the vocabulary, which has usual words
+    first."""
+    joined, known = "".join(words_of(guess.column)), [*WORDS.get(guess.kind, ())]
+    if joined in known:
+        return known.index(joined)
+    return len(known) + (guess.kind not in _kinds_by_name(guess.column))
 
 
 def _name_once(guesses: list[Guess]) -> list[Guess]:

@@ -3,7 +3,7 @@
 A type is all that a draft learns of a column. Those of people (and `latitude`, `longitude`) stand once in an
 agreement, under their own name; the others may stand several times, and their owner may name them. Some are
 parts, never in an agreement: a month of birth, or the number of a house, belongs to columns beside it. A
-`place` is two in one.
+`place` is two in one, an `address` three.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class ColumnKind(StrEnum):
     CITY = "city"
     POSTCODE = "postcode"
     PLACE = "place"
+    ADDRESS = "address"
     PHONE = "phone"
     EMAIL = "email"
     IDENTIFIER = "identifier"
@@ -71,6 +72,7 @@ MEANINGS = {
     ColumnKind.CITY: "city",
     ColumnKind.POSTCODE: "postcode",
     ColumnKind.PLACE: "postcode and city in one column",
+    ColumnKind.ADDRESS: "street, postcode and city in one column",
     ColumnKind.PHONE: "phone number",
     ColumnKind.EMAIL: "email address",
     ColumnKind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
@@ -103,10 +105,22 @@ SEVERAL = frozenset(
     }
 )
 """May stand several times, and be named."""
+HOLDS = {
+    ColumnKind.PLACE: (ColumnKind.CITY, ColumnKind.POSTCODE),
+    ColumnKind.ADDRESS: (ColumnKind.STREET, ColumnKind.CITY, ColumnKind.POSTCODE),
+}
+"""Types of columns that are several fields."""
 PARTS = frozenset(
-    {ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY, ColumnKind.AGE, ColumnKind.HOUSE, ColumnKind.PREFIX}
-) | {ColumnKind.PLACE}
-"""Of fields that other columns belong to as well, or of two; never in an agreement by themselves."""
+    {
+        ColumnKind.BIRTH_MONTH,
+        ColumnKind.BIRTH_DAY,
+        ColumnKind.AGE,
+        ColumnKind.HOUSE,
+        ColumnKind.PREFIX,
+        *HOLDS,
+    }
+)
+"""Of fields that other columns belong to as well, or of several; never in an agreement by themselves."""
 LOCAL = frozenset({ColumnKind.ID, ColumnKind.SKIP})
 """Never in an agreement."""
 

@@ -35,6 +35,8 @@ _SOLD = (ColumnKind.PRICE, ColumnKind.IDENTIFIER)
 _CALLED = (ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME)
 _SPARSE, _KNOWN = 0.2, 0.3
 """Of how many little is known, and what is known of these."""
+_UNNUMBERED = 0.5
+"""Of people a number is often known to one side alone: the threshold must do without it, too."""
 _TURNED, _ANOTHER = 0.5, 0.4
 _SECOND_NAMES = 997
 _INITIALS = 0.4
@@ -71,6 +73,9 @@ def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> d
     sparse, called = rng.random(count) < _SPARSE, rng.random(count) < 0.5
     title = title_of(fields)
     lacks = {one.name: sparse & (rng.random(count) >= _KNOWN) for one in fields}
+    if about_people(fields):
+        numbered = [one.name for one in fields if one.kind is ColumnKind.IDENTIFIER]
+        lacks |= {name: rng.random(count) < _UNNUMBERED for name in numbered}
     names = [one.name for one in fields if one.kind in _CALLED]
     for name in names:
         lacks[name] = sparse & ~called if title else np.zeros(count, np.bool_)

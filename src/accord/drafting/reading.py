@@ -19,7 +19,6 @@ from accord.drafting.shapes import FITS, NUMBER, are_dates, surname_first
 from accord.drafting.vocabulary import MARKS, MAY_BE_NAMES, NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
 from accord.fields.date_formats import FORMATS
 from accord.fields.making import parse_date
-from accord.table.field_source import Order
 
 _OFTEN, _SOME_TIMES = 0.01, 3
 """A cell that may mean something is a mark where it occurs more often than it should."""
@@ -95,11 +94,6 @@ def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Rea
 def order_of(sample: Sample) -> str:
     """Whether whole names begin with the surname."""
     return "surname given" if surname_first(sample.telling) else "given surname"
-
-
-def place_order(cells: Sequence[str]) -> Order:
-    """Whether cells with a postcode and a city begin with the postcode."""
-    return "postcode city" if 2 * sum(cell[-1:].isdigit() for cell in cells) < len(cells) else "city postcode"
 
 
 def _without(sample: Sample, marks: Iterable[str]) -> list[str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.vocabulary import NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
 from accord.fields.date_formats import FORMATS
 from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
+from accord.table.postal import ADDRESSES, PLACES, full_share
 
 Cells = Sequence[str]
 _TELLING = 40
@@ -122,6 +123,8 @@ FITS: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.CITY: _names,
     ColumnKind.STREET: _words,
     ColumnKind.TEXT: _words,
+    ColumnKind.PLACE: partial(full_share, orders=PLACES),
+    ColumnKind.ADDRESS: partial(full_share, orders=ADDRESSES),
 }
 """The share of cells that look so, where that can be told."""
 SURE: dict[ColumnKind, Callable[[Cells], float]] = {

@@ -14,17 +14,23 @@ _CALLED: dict[ColumnKind, str] = {
         "patientid patientno patientnr personid personnr customerid customerno kundennummer kundennr "
         "kundenid clientid memberid productid itemid recordno recordnr laufnummer datensatz codigo "
         "sku articlenumber partnumber artikelnummer artnr numero klantnummer klantnr kundnummer lp "
-        "uniqueid cluster numcliente idcliente codiceclienti"
+        "uniqueid cluster numcliente idcliente codiceclienti "
+        "relatienummer relatienr relatie cislo evidencnicislo evcislo evc poradovecislo porcislo "
+        "azonosito sorszam lobenr asiakasnumero numeroprocesso processo"
     ),
     ColumnKind.GIVEN: (
         "given givenname first firstname fname forename forenames christianname vorname vornamen "
         "rufname prenom prenoms nombre nombres nome primernombre namefirst voornaam voornamen primeironome "
-        "imie imiona fornamn tilltalsnamn roepnaam nomeproprio"
+        "imie imiona fornamn tilltalsnamn roepnaam nomeproprio "
+        "nomesproprios jmeno krestnijmeno meno krstnemeno keresztnev utonev fornavn etunimi etunimet "
+        "prenume ime"
     ),
     ColumnKind.SURNAME: (
         "surname last lastname lname familyname family nachname familienname zuname nomdefamille nomfamille "
         "apellido apellidos apellido1 primerapellido apellidopaterno cognome namelast achternaam apelido "
-        "sobrenome ultimonome nazwisko efternamn surname1 lastname1"
+        "sobrenome ultimonome nazwisko efternamn surname1 lastname1 "
+        "apelidos prijmeni priezvisko vezeteknev csaladnev efternavn etternavn sukunimi numedefamilie "
+        "prezime priimek"
     ),
     ColumnKind.PREFIX: "tussenvoegsel tussenvoegsels voorvoegsel voorvoegsels namensvorsatz surnameprefix",
     ColumnKind.SURNAME_2: (
@@ -39,19 +45,25 @@ _CALLED: dict[ColumnKind, str] = {
         "name person patient customer client kunde mitglied fullname wholename personname patientname "
         "customername clientname vollername nom nombrecompleto nomecompleto nomcomplet nomprenom "
         "firstandsurname nameandsurname naam volledigenaam klant imieinazwisko namn fullstandigtnamn cliente "
-        "nominativo"
+        "nominativo "
+        "celejmeno jmenoaprijmeni menoapriezvisko nev teljesnev navn fuldenavn fulltnavn nimi "
+        "kokonimi nume numecomplet imeiprezime imeinpriimek"
     ),
     ColumnKind.BIRTH: (
         "birth geb dob birthdate dateofbirth birthday bdate born geburtsdatum gebdatum gebdat geburtstag "
         "geboren gebam datedenaissance naissance datenaissance fechanacimiento fechadenacimiento "
         "nacimiento datadinascita datanascita nascita geboortedatum geboorte datanascimento "
         "datadenascimento nascimento dataurodzenia urodzony fodelsedatum fodd naiss "
-        "nac nasc ur urodz urodzenia"
+        "nac nasc ur urodz urodzenia "
+        "datumnarozeni narozen narozena narozeni datumnarodenia narodeny narodena narodenie nar "
+        "szuletesidatum szuletesi szuletett fodselsdato fodselsdag fodt syntymaaika syntynyt "
+        "datanasterii nasterii datumrodenja rojstnidatum"
     ),
     ColumnKind.BIRTH_YEAR: (
         "birthyear yearofbirth yob birthyr byear geburtsjahr gebjahr jahrgang anneenaissance "
         "anneedenaissance anonacimiento anodenacimiento annonascita annodinascita geboortejaar "
-        "anonascimento anodenascimento rokurodzenia fodelsear"
+        "anonascimento anodenascimento rokurodzenia fodelsear "
+        "roknarozeni roknarodenia szuletesiev fodselsar syntymavuosi"
     ),
     ColumnKind.BIRTH_MONTH: (
         "birthmonth monthofbirth mob bmonth geburtsmonat gebmonat moisnaissance moisdenaissance "
@@ -66,36 +78,46 @@ _CALLED: dict[ColumnKind, str] = {
     ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder",
     ColumnKind.SEX: (
         "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon "
-        "anrede civilite title titulo titre tratamiento tratamento salutation aanhef"
+        "pohlavi pohlavie neme kjonn sukupuoli spol "
+        "anrede civilite title titulo titre tratamiento tratamento salutation aanhef osloveni"
     ),
     ColumnKind.HOUSE: (
         "house housenumber houseno housenr streetnumber streetno hausnummer hausnr hnr numerorue numrue "
         "numvoie numerovoie numerocalle civico numerocivico huisnummer huisnr numeroporta nrdomu numerdomu "
-        "husnummer addressnumber"
+        "husnummer addressnumber "
+        "cislopopisne cislodomu supisnecislo orientacnicislo hazszam husnr talonumero"
     ),
     ColumnKind.STREET: (
         "street streetname streetaddress address address1 addressline1 addr addr1 strasse str anschrift "
         "adresse adresse1 rue voie calle direccion via indirizzo straat straatnaam adres rua morada endereco "
-        "ulica gata gatuadress adress"
+        "ulica gata gatuadress adress "
+        "ulice adresa bydliste trvalebydliste bydlisko utca lakcim cim vej gade gate gateadresse "
+        "katuosoite osoite strada"
     ),
     ColumnKind.CITY: (
         "city town place municipality suburb ort wohnort stadt gemeinde ville commune "
         "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
-        "miejscowosc stad postort localidade concelho localite localita"
+        "miejscowosc stad postort localidade concelho localite localita "
+        "obec mesto mestoobec varos telepules poststed kommune kaupunki postitoimipaikka oras "
+        "localitate naselje kraj"
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
-        "kodpocztowy codicepostale postnr codpostal"
+        "kodpocztowy codicepostale postnr codpostal "
+        "psc smerovacicislo postovnismerovacicislo iranyitoszam irsz postinumero postanskibroj"
     ),
     ColumnKind.PHONE: (
         "phone phonenumber phoneno telephone tel telno mobile mobilephone cell cellphone telefon "
         "telefonnummer telefonnr handy handynummer mobil mobilnummer rufnummer portable telefono "
         "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr "
-        "telefonu telefonico contact contacto contatto contato kontakt kontaktowy mobiltelefon"
+        "telefonu telefonico contact contacto contatto contato kontakt kontaktowy mobiltelefon "
+        "telefoonnr telefonni telefonne telefonnicislo telefonnecislo mobilni telefonszam tlf tlfnr "
+        "puhelin puhelinnumero"
     ),
     ColumnKind.EMAIL: (
         "email mail emailaddress mailaddress emailadresse courriel correo correoelectronico emailadres "
-        "epost adresemail mel emailaddr mailaddr postaelettronica"
+        "epost adresemail mel emailaddr mailaddr postaelettronica "
+        "correio correioeletronico correioeletr emailcim sahkoposti epostadresse emailova mailova"
     ),
     ColumnKind.LATITUDE: "latitude lat breite breitengrad geobreite latitud latitudine breedtegraad",
     ColumnKind.LONGITUDE: (
@@ -106,12 +128,14 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
     ColumnKind.IDENTIFIER: {
         "": (
             "nationalid nationalnumber insurancenumber insuranceno versichertennummer versicherungsnummer "
-            "kvnr ausweisnummer mpn modelno modelnumber doi imei vin nationalidnumber"
+            "kvnr ausweisnummer mpn modelno modelnumber doi imei vin nationalidnumber "
+            "utente numeroutente nutente"
         ),
         "ssn": (
             "ssn socialsecuritynumber socsecid socialsecurity sozialversicherungsnummer rvnr svnr nir "
             "numerosecu numerosecuritesociale numss nino bsn pesel personnummer dni nif cpf nie "
-            "codicefiscale medicareid contribuinte numerocontribuinte"
+            "codicefiscale medicareid contribuinte numerocontribuinte "
+            "rodnecislo rc tajszam cpr cprnr henkilotunnus cnp oib emso"
         ),
         "nhs": "nhs nhsnumber nhsno",
         "passport": "passport passportnumber passnummer reisepass passeport pasaporte passaporto",
@@ -208,7 +232,9 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "comentario osservazioni opmerking uwagi anmarkning observaciones remarque remark "
             "annotation anmerkung anmerkungen notiz notizen hinweis nota notas comentarios "
             "commentaires remarques observation observations annotazioni opmerkingen notities uwaga "
-            "observacao observacoes anteckning anteckningar"
+            "observacao observacoes anteckning anteckningar "
+            "poznamka poznamky pozn megjegyzes bemaerkning bemerkning merknad huomautus observatii "
+            "napomena"
         ),
         "venue": "venue journal booktitle conference zeitschrift revue revista rivista",
         "author": "author authors autor autoren auteur auteurs autores autore autori writer forfattare",
@@ -225,8 +251,10 @@ WORDS = {
 """By type, the words that columns are called by; each with the name that a field has of it, or none."""
 THING = "title"
 """What the name of a thing is called."""
-REMARK = "comment"
-"""What remarks are called."""
+OF_A_PERSON = frozenset(
+    ["death", "death_year", "deceased", "birth_place", "nationality", "country", "region", "language"]
+) | {"occupation", "height"}
+"""What else says who somebody is, by its name."""
 GENERAL = ("", "type")
 """Names that any other word of a header goes before: a type of cuisine is a cuisine."""
 NUMBERS = frozenset(["id", "no", "nr", "num", "number", "nummer", "key"])
@@ -290,12 +318,13 @@ _SPELLINGS = {
     "f": (
         "f w female woman girl fem weiblich frau mädchen femme féminin feminin fille madame mme mujer "
         "femenino hembra feminino mulher donna femmina femminile kobieta żeńska k vrouw vrouwelijk v kvinna "
-        "kvinnlig mrs ms miss mlle sra srta signora sig.ra mevrouw mevr mw pani senhora fru"
+        "kvinnlig mrs ms miss mlle sra srta signora sig.ra mevrouw mevr mw pani senhora fru "
+        "žena zena ženská ž z nő kvinde kvinne nainen femeie paní slečna"
     ),
     "m": (
         "m h male man boy männlich maennlich mann herr homme masculin garçon monsieur hombre masculino varón "
         "varon uomo maschio maschile mężczyzna męska homem mannelijk manlig mr sr "
-        "señor signor sig dhr heer pan senhor"
+        "señor signor sig dhr heer pan senhor muž muz mužská férfi mand mies bărbat barbat"
     ),
     "x": "d x divers diverse nonbinary non-binary other nb autre otro altro",
 }

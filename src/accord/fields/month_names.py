@@ -1,4 +1,4 @@
-"""Months in words: how nine languages write them, for dates such as `3 de mayo de 1980` and `3. Mai 1980`.
+"""Months in words: how twelve languages write them, for dates such as `3 de mayo de 1980` and `3. Mai 1980`.
 
 A word means the same month in every language that has it, so nobody need say which language a table is in.
 Long names are read as English long ones and short ones as short ones, which the formats of dates tell apart.
@@ -11,18 +11,18 @@ from calendar import month_abbr, month_name
 from unicodedata import normalize
 
 _LONG = """
-januar januari janvier enero gennaio janeiro stycznia styczen
-februar februari fevrier febrero febbraio fevereiro lutego luty
-marz maerz maart mars marzo marco marca marzec
-abril avril april aprile kwietnia kwiecien
-mai mei mayo maggio maio maja maj
-juni juin junio giugno junho czerwca czerwiec
-juli juillet julio luglio julho lipca lipiec
-august augustus augusti aout agosto sierpnia sierpien
-september septembre septiembre setiembre settembre setembro wrzesnia wrzesien
-oktober octobre octubre ottobre outubro pazdziernika pazdziernik
-november novembre noviembre novembro listopada listopad
-dezember december decembre diciembre dicembre dezembro grudnia grudzien
+januar januari janvier enero gennaio janeiro stycznia styczen ledna leden januara
+februar februari fevrier febrero febbraio fevereiro lutego luty unora unor februara
+marz maerz maart mars marzo marco marca marzec brezna brezen marcius marts
+abril avril april aprile kwietnia kwiecien dubna duben aprila aprilis
+mai mei mayo maggio maio maja maj kvetna kveten majus
+juni juin junio giugno junho czerwca czerwiec cervna cerven juna junius
+juli juillet julio luglio julho lipca lipiec cervence cervenec jula julius
+august augustus augusti aout agosto sierpnia sierpien srpna srpen augusta augusztus
+september septembre septiembre setiembre settembre setembro wrzesnia wrzesien zari septembra szeptember
+oktober octobre octubre ottobre outubro pazdziernika pazdziernik rijna rijen oktobra
+november novembre noviembre novembro listopada listopad listopadu novembra
+dezember december decembre diciembre dicembre dezembro grudnia grudzien prosince prosinec decembra desember
 """
 _SHORT = """
 jan janv ene gen sty

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.making import join, read_days
 from accord.fields.row_ids import open_named
+from accord.table import postal
 from accord.table.cell_text import MIXED, among_text, is_no_text, without_text
-from accord.table.field_source import OF_PLACES, Source
+from accord.table.field_source import Source
 from accord.table.layout import MADE_ID, Layout
 from accord.table.sources.opening import TableLike
 
@@ -36,14 +37,6 @@ _COMMA = r"^([^,]*?)\s*,\s*(.*)$"
 _LAST = rf"(?i)^(?:(.*?)\s+)?({_PARTICLES}\S+)$"
 _FIRST = rf"(?i)^({_PARTICLES}\S+)(?:\s+(.*))?$"
 _COUNTRY = r"^\s*[A-Za-z]{1,3}\s*-\s*(\S.*)$"
-_CODE = (
-    r"(?:[A-Za-z]{1,3}\s*-\s*)?"
-    r"(\d{4}\s?[A-Z]{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{3} \d{2}|\d{5}-\d{4}"
-    r"|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|\d{4,6})"
-)
-"""A postcode beside the name of its city."""
-_CITY = r"(\p{L}.*?)"
-_PLACES = {"postcode city": rf"^{_CODE}[\s,/-]+{_CITY}$", "city postcode": rf"^{_CITY}[\s,/-]+{_CODE}$"}
 _GAP = r"'’_\s\x{a0}\x{2009}\x{202f}"
 _BEFORE = (
     r"^(?:[^\d+\-.,]{0,7}[\p{L}/]\.\s*|[^\d+\-.,]{0,8})([+-]?)"
@@ -121,8 +114,8 @@ def _read_one(source: Source, cells: pa.Array) -> pa.Array:
         return _read_years(cells, source.format)
     if source.digits is not None:
         return _pad(trim(cells), source.digits)
-    if source.part in OF_PLACES and source.order is not None:
-        return _read_place(trim(cells), source.part, source.order)
+    if source.part in postal.PARTS and source.order is not None:
+        return postal.read_part(trim(cells), source.part, source.order)
     if source.part == "postcode":
         return pc.replace_substring_regex(trim(cells), _COUNTRY, r"\1")
     return cells if source.part is None else _read_names(trim(cells), source)
@@ -192,15 +185,6 @@ def _pad(texts: pa.Array, digits: int) -> pa.Array:
     return _where(
         pc.match_substring_regex(texts, r"^\d+$"), pc.utf8_lpad(texts, width=digits, padding="0"), texts
     )
-
-
-def _read_place(texts: pa.Array, part: str, order: str) -> pa.Array:
-    """The postcode or the city of cells that have both; a cell that has only one of them is that."""
-    pattern = _PLACES[order]
-    both = pc.match_substring_regex(texts, pattern)
-    alone = pc.equal(pc.match_substring_regex(texts, r"\d"), part == "postcode")
-    kept = pc.if_else(alone, texts, pa.scalar(None, _TEXT))
-    return _where(both, _part(texts, pattern, 1 + (order.split()[1] == part)), kept)
 
 
 def _part(texts: pa.Array, pattern: str, group: int) -> pa.Array:

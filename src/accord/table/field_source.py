@@ -5,7 +5,8 @@
     missing                 cells that count as empty
     values                  what a cell is read as: `values = { w = "f" }`
     part, order             of a whole name the given name or the surname; of a date the year; of a postcode
-                            what follows its country; of a postcode and a city in one cell either
+                            what follows its country; of a cell with postcode and city, or with street,
+                            postcode and city, one of these
     digits                  numbers with fewer get zeros in front: postcodes out of a spreadsheet
     decimal                 numbers with a currency, a unit or commas, and which sign stands before decimals
     as_of                   ages, read as years of birth: the year of this day without the age
@@ -26,11 +27,11 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from accord.errors import UsageError
 from accord.spec import Spec
+from accord.table import postal
 from accord.wording import counted
 
 OF_NAMES = ("given", "surname")
-OF_PLACES = ("postcode", "city")
-Order = Literal["given surname", "surname given", "postcode city", "city postcode"]
+Order = Literal["given surname", "surname given", postal.PlaceOrder, postal.AddressOrder]
 _DIRECTIVE = re.compile(r"%[A-Za-z]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character: Python has texts with it, and nobody else."""
@@ -52,7 +53,7 @@ class Source(Spec):
     format: str | None = None
     missing: tuple[str, ...] = ()
     values: dict[str, str] = Field(default_factory=dict)
-    part: Literal["given", "surname", "year", "postcode", "city"] | None = None
+    part: Literal["given", "surname", "year", "street", "postcode", "city"] | None = None
     order: Order | None = None
     decimal: Literal[".", ","] | None = None
     digits: Annotated[int | None, Field(ge=2, le=20)] = None
@@ -87,12 +88,13 @@ class Source(Spec):
             )
 
     def _ill_ordered(self) -> Iterator[str]:
-        """An order is of names or of places, whichever the part is of."""
-        parts = OF_PLACES if self.order and "city" in self.order else OF_NAMES
-        if self.order is not None and self.part not in parts:
-            yield f'order = "{self.order}" is for part = "{parts[0]}" and part = "{parts[1]}"'
-        if self.order is None and self.part == "city":
-            yield 'part = "city" needs order = "postcode city" or order = "city postcode"'
+        """An order is of the part that is read."""
+        if self.order is not None and self.part not in self.order.split():
+            parts = (f'part = "{part}"' for part in self.order.split())
+            yield f'order = "{self.order}" is for {" and ".join(parts)}'
+        if self.order is None and self.part in ("street", "city"):
+            orders = [order for order in (*postal.PLACES, *postal.ADDRESSES) if self.part in order.split()]
+            yield f'part = "{self.part}" needs an order: {", ".join(orders)}'
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,14 +11,16 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
 
 from accord.errors import UnreadableError
+from accord.table.code_pages import EIGHT_BITS, rank_pages
 from accord.table.csv_scan import Stop, scan
 from accord.table.layout import Layout
 from accord.table.opened import REFUSED, brief
@@ -68,19 +70,19 @@ def _sniff(path: Path, layout: Layout, known: set[str], wanted: Sequence[str]) -
 
 def find_encoding(path: Path) -> str:
     """By its byte order mark; else UTF-8 if all of the file is that; else UTF-16 if it is full of zeros; else
-    cp1252, the most common of those that cannot be told from each other."""
+    the code page that its letters speak for."""
     with pa.input_stream(str(path), compression="detect") as stream:
         head = stream.read(1 << 16)
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
-    candidates = ["utf-8", "cp1252"]
+    candidates = ["utf-8"]
     if head.count(0) > len(head) // 8:
         # Delimiters, digits and most letters have a zero, second if the small end is first. A few zeros are
         # none of that, and nearly anything could be read as UTF-16.
         small = head[1::2].count(0) >= head[0::2].count(0)
         candidates = ["utf-16-le" if small else "utf-16-be", *candidates]
-    for encoding in candidates:
+    for encoding in chain(candidates, _code_pages(path)):
         try:
             for _ in utf8_blocks(path, encoding):
                 pass
@@ -91,9 +93,15 @@ def find_encoding(path: Path) -> str:
     raise UnreadableError(path=path, reason=reason, mend="Name it with `encoding=`.")
 
 
+def _code_pages(path: Path) -> Iterator[str]:
+    """8-bit encodings, the likeliest first; the file is read once it is asked for one."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        yield from rank_pages(iter(partial(stream.read, 1 << 20), b""))
+
+
 def is_guess(encoding: str) -> bool:
     """Whether a file in this encoding could as well be in another."""
-    return encoding == "cp1252"
+    return encoding in EIGHT_BITS
 
 
 def _find_marks(
