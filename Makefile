@@ -92,7 +92,7 @@ lowest: $(VENV)/.dev  ## the fast tests with the lowest versions that pyproject.
 	$(BIN)/python -m release lowest > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
 	    -c .venv-lowest/constraints.txt -r release/lowest-tests.txt -e .
-	.venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -k 'not tidy' \
+	$(KEEPING) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -k 'not tidy' \
 	    --ignore tests/docs --ignore tests/reproduction
 
 clean:
