@@ -85,14 +85,14 @@ release: $(VENV)/.dev  ## sdist, wheel, bill of materials, the image's wheels by
 
 # With the oldest Python and the lowest versions of all that Accord needs; tests of extras find these at their newest,
 # and what needs a browser, a cluster or the site is left to `make test`. Lines of help break elsewhere with an older
-# typer.
+# typer; and what Pythons there are is a question to the newest numba.
 lowest: $(VENV)/.dev  ## the fast tests with the lowest versions that pyproject.toml allows
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	$(BIN)/python -m release lowest > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
 	    -c .venv-lowest/constraints.txt -r release/lowest-tests.txt -e .
-	$(KEEPING) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -k 'not tidy' \
+	$(KEEPING) .venv-lowest/bin/python -m pytest -n $(WORKERS) -W ignore::DeprecationWarning -k 'not tidy and not newest_python' \
 	    --ignore tests/docs --ignore tests/reproduction
 
 clean:

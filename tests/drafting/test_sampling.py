@@ -82,6 +82,19 @@ def test_a_title_above_the_header_is_suspected(tmp_path: Path) -> None:
         look_at(path, Layout())
 
 
+def test_a_first_line_that_is_a_record_is_told_and_none_of_it_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = ["7,Smith,1980-01-02,a@b.org", "8,Jones,1975-12-31,", "9,May,1999-03-04,c@d.org"]
+    path.write_text("\n".join(rows))
+    with pytest.raises(DataError) as told:
+        look_at(path, Layout())
+    assert [fault.place for fault in told.value.faults] == ["column 3", "column 4"]
+    assert not any(cell in str(told.value) for cell in rows[0].split(","))
+    # Days are names where what stands below is something else.
+    path.write_text("id,2024-01-01,2024-02-01\n1,3,4\n2,5,6\n")
+    assert [sample.column for sample in look_at(path, Layout()).samples][1] == "2024-01-01"
+
+
 def test_rows_that_a_column_cannot_tell_apart_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("id,nr,n\n1,7,x\n2,8,y\n3,,z\n2,9,w\n")

@@ -217,7 +217,7 @@ def test_bins_of_lsh_tell_neighbours_apart_as_often_as_their_codes_differ(
     agreed = filtered()
     a = named(agreed, "meier", code="x")
     b, other = (named(agreed, name, "maier", code="y") for name in ("meier", "lampe"))
-    differing = int(np.bitwise_count(bits(b) ^ bits(other)))
+    differing = int(bits(b) ^ bits(other)).bit_count()
     told = by_number = 0
     for drawn in combinations(range(BITS), POSITIONS):
         monkeypatch.setattr(lsh, "draw_positions", lambda *_, drawn=drawn: drawn)

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.drafting.guessing import Sample
+from accord.drafting.kinds import ColumnKind
+from accord.drafting.shapes import FITS
 from accord.drafting.vocabulary import MARKS
 from accord.errors import DataError, Fault
 from accord.fields.folding import trim
@@ -31,6 +33,8 @@ from accord.wording import counted
 
 _CELLS = 1_000
 _COMMON = 60
+_NO_HEADER = "Is the first line a record? Write a line above it with a name for each column."
+_NO_NAMES = (ColumnKind.DATE, ColumnKind.EMAIL)
 _TITLE = "Does a title stand above the header? The header must come first: remove the lines above it."
 
 
@@ -57,7 +61,9 @@ def look_at(table: TableLike, layout: Layout) -> TableSample:
     if cells is None or not cells.num_rows:
         mend = _TITLE if opened.broken else "Is it the right file?"
         raise DataError(path, [Fault("", "There are no rows below the header.", mend)])
-    return TableSample(cells.num_rows, tuple(_sample(name, cells[name]) for name in names), nameless)
+    samples = tuple(_sample(name, cells[name]) for name in names)
+    _require_header(path, header, samples)
+    return TableSample(cells.num_rows, samples, nameless)
 
 
 def _with_cells(table: TableLike, layout: Layout, numbers: tuple[int, ...]) -> list[int]:
@@ -77,6 +83,17 @@ def _require_names(path: str, names: list[str], nameless: list[int]) -> None:
         places = ", ".join(map(str, nameless))
         mend = _TITLE if 2 * len(nameless) >= len(names) else "Name it, or remove it."
         faults.append(Fault("", f"Column {places} has no name.", mend))
+    if faults:
+        raise DataError(path, faults)
+
+
+def _require_header(path: str, names: list[str], samples: tuple[Sample, ...]) -> None:
+    """A day or an address for mail among cells of its kind is no name, so none of that line is told."""
+    faults = [
+        Fault(f"column {names.index(sample.column) + 1}", "is named as its cells are.", _NO_HEADER)
+        for sample in samples
+        if any(FITS[kind]([sample.column]) and FITS[kind](sample.cells) > 0.5 for kind in _NO_NAMES)
+    ]
     if faults:
         raise DataError(path, faults)
 
