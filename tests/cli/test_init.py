@@ -81,11 +81,13 @@ def test_an_encoding_is_guessed_by_letters_and_told_or_named(tmp_path: Path) -> 
     (tmp_path / "klienci.csv").write_bytes(cells.encode("cp1250"))
     run(tmp_path, "--template", "people")
     fitted = ("--from", "klienci.csv", "--for", "agreement.toml", "--yes")
-    assert "Read as cp1250, by its letters; --encoding names another." in run(tmp_path, *fitted).stderr
+    assert (
+        "Read as cp1250: a guess by its letters; --encoding names another." in run(tmp_path, *fitted).stderr
+    )
     layout = read_layout(tmp_path / "klienci.csv.layout.toml")
     assert (layout.encoding, layout.source("given").column) == ("cp1250", "Imię")
     named = run(tmp_path, *fitted, "--force", "--encoding", "iso8859-2")
-    assert "by its letters" not in named.stderr
+    assert "guess by its letters" not in named.stderr
     assert read_layout(tmp_path / "klienci.csv.layout.toml").encoding == "iso8859-2"
 
 

@@ -96,6 +96,33 @@ def test_of_people_only_what_says_who_they_are_is_kept() -> None:
     assert ColumnKind.SKIP not in kinds(**{name: others[name] for name in ("last visit", "paid", "status")})
 
 
+def test_tables_of_things_keep_all_though_somebody_made_or_sells_them() -> None:
+    names, places = ("Mary Smith", "John Jones", "Linda Brown"), ("Paris", "Rome", "Oslo")
+    hosts = kinds(
+        name=("Loft by the sea", "Old barn", "Blue room"), host_name=names, price=("10", "20", "30")
+    )
+    assert ColumnKind.PRICE in hosts
+    firms = kinds(company=("Acme", "Globex", "Initech"), contact_person=names, city=places)
+    assert firms[0] is ColumnKind.TEXT
+    papers = kinds(title=("On sets", "Of maps", "A proof"), first_author=names, venue=("A", "B", "C"))
+    assert papers == [ColumnKind.TEXT] * 3
+    museum = kinds(Title=("Night", "Day", "Noon"), Artist=names, ArtistBirthYear=("1840", "1901", "1877"))
+    assert museum[0] is ColumnKind.TEXT
+
+
+def test_codes_are_told_from_words() -> None:
+    # What numbers are called may mean something else where there are none.
+    assert kinds(RC=("ano", "ne", "ne"))[0] is not ColumnKind.IDENTIFIER
+    assert kinds(rc=("716223/5157", "670625/9956", "670625/9956")) == [ColumnKind.IDENTIFIER]
+    hardly = Sample("mail", ("a@b.org",) * 3, filled_share=0.002)
+    assert guess_kinds([hardly])[0].kind is ColumnKind.SKIP
+
+
+def test_letters_of_sexes_mean_what_the_two_that_stand_there_mean() -> None:
+    assert kinds(Neme=("F", "N", "N", "F", "N")) == [ColumnKind.SEX]
+    assert kinds(Sukupuoli=("M", "N", "N")) == [ColumnKind.SEX]
+
+
 def test_of_several_columns_the_most_usual_name_decides() -> None:
     titled = kinds(Anrede=("Herr", "Frau", "Frau"), Geschl=("m", "w", "w"))
     assert titled == [ColumnKind.SKIP, ColumnKind.SEX]

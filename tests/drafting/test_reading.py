@@ -113,3 +113,13 @@ def test_zeros_that_a_spreadsheet_took_are_put_back() -> None:
     # Nothing is lost where some begin with a zero, and four digits may be all there are.
     assert propose(Kind.POSTCODE, Sample("c", (*whole, *short, "04600"))).said == {}
     assert propose(Kind.POSTCODE, Sample("c", (*whole[:1], *short))).said == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [("FN", {"f": "m", "n": "f"}), ("MN", {"n": "f"}), ("BF", {"b": "m"}), ("HM", {"h": "m", "m": "f"})],
+)
+def test_letters_of_sexes_are_read_by_the_two_that_stand_there(cells: str, read: dict[str, str]) -> None:
+    assert propose(Kind.SEX, Sample("c", tuple(cells) * 20), ("f", "m")).said == {"values": read}
+    # Beside a third, N says that nothing is known.
+    assert "n" not in propose(Kind.SEX, Sample("c", ("F", "M", "N") * 20), ("f", "m")).said.get("values", {})

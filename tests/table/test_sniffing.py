@@ -59,9 +59,22 @@ def test_encodings(tmp_path: Path, content: bytes, encoding: str) -> None:
     assert find_encoding(tmp_path / "t.csv.gz") == encoding
 
 
-def test_an_encoding_that_cannot_be_found(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_bytes(b"id,name\n1,\x81\n")
-    with pytest.raises(UnreadableError, match="Name it with `encoding=`"):
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"id,name\n1,\x81\n", "line 2 is not cp1252 text"),
+        # One line must not decide how all others are read.
+        ("id,name\n1,Hélène\n2,Geneviève\n".encode("cp1252") + b"3,x\x81y\n", "line 4 is not cp1252 text"),
+        (
+            "id,name\n1,Müller\n2,Köhler\n".encode() + "3,Jürgen\n".encode("cp1252"),
+            "line 4 is not utf-8 text",
+        ),
+        ("id,name\n1,Иванов\n".encode("cp1251"), "its letters are in no alphabet"),
+    ],
+)
+def test_an_encoding_that_cannot_be_found(tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(UnreadableError, match=f"{problem}.*`encoding=`"):
         find_encoding(tmp_path / "t.csv")
 
 

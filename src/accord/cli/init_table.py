@@ -130,7 +130,7 @@ def _look(told: Told, is_agreed: bool = False) -> SeenTable:
         known, named = replace(known, encoding=told.encoding), named | {"encoding"}
     seen = look(told.table, known, named)
     if "encoding" not in named and is_guess(seen.layout.encoding):
-        say(f"Read as {seen.layout.encoding}, by its letters; --encoding names another.", err=True)
+        say(f"Read as {seen.layout.encoding}: a guess by its letters; --encoding names another.", err=True)
     for number in seen.look.nameless:
         say(f"Column {number} has neither a name nor cells: it is left out.", err=True)
     return (seen.sought() if is_agreed else seen).typed(told.types, told.make_ids)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from accord.errors import FaultyError, UsageError
+from accord.errors import FaultyError, UnreadableError, UsageError
 
 _ARGUMENT = re.compile(r"`(?:reach=accord\.Reach\()?([a-z_]+)=(?:True|…\))?`")
 _OF_CHECK = "{} of `accord check`"
@@ -66,3 +66,6 @@ def with_own_options() -> Iterator[None]:
         raise
     except UsageError as error:
         raise type(error)(problem=as_own_options(error)) from None
+    except UnreadableError as error:
+        error.args = (as_own_options(error),)
+        raise

@@ -23,6 +23,7 @@ _NO_DAY = "it needs the day that ages are of: say `accord init --as-of 2024-06-3
 _BORN = "the date of birth says it already"
 _NOT_ALL = "a date of birth has a year, a month and a day, and one of them has no column"
 _HELD = "what it holds has columns of its own"
+_ADDRESSED = "the address says it already"
 _NO_STREET = "there is no street that it is the number of"
 _NO_SURNAME = "there is no family name that it stands before"
 _OF_BIRTH = (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_MONTH, ColumnKind.BIRTH_DAY)
@@ -145,7 +146,7 @@ def _put_together(
     if ColumnKind.HOUSE in first and ColumnKind.STREET in first:
         joined[ColumnKind.STREET] = (ColumnKind.STREET, ColumnKind.HOUSE)
     elif ColumnKind.HOUSE in first:
-        notes[ColumnKind.HOUSE] = _NO_STREET
+        notes[ColumnKind.HOUSE] = _ADDRESSED if ColumnKind.ADDRESS in first else _NO_STREET
     if ColumnKind.PREFIX in first and ColumnKind.SURNAME in first:
         joined[ColumnKind.SURNAME] = (ColumnKind.PREFIX, ColumnKind.SURNAME)
     elif ColumnKind.PREFIX in first:

@@ -18,7 +18,8 @@ from datetime import date
 from typing import Any
 
 from accord.drafting.confirming import Columns, Found, find_fields
-from accord.drafting.guessing import Sample, words_of
+from accord.drafting.guessing import Sample
+from accord.drafting.headers import words_of
 from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
 from accord.drafting.reading import Reading, order_of, propose, two_digit_years
 from accord.drafting.vocabulary import THING, WORDS

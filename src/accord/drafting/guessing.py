@@ -19,8 +19,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from unicodedata import normalize
 
+from accord.drafting.headers import is_called, kinds_by_name, unusual, word_for, words_of
 from accord.drafting.kinds import HOLDS, OF_PEOPLE, SEVERAL, ColumnKind
 from accord.drafting.shapes import (
     FITS,
@@ -36,12 +36,13 @@ from accord.drafting.shapes import (
     spread_over_decades,
 )
 from accord.drafting.vocabulary import (
-    ENDINGS,
-    GENERAL,
+    LETTERS_OF_SEXES,
     MARKS,
     NO_FIELDS,
     NUMBERS,
     OF_A_PERSON,
+    OF_A_THING,
+    REMARK,
     THING,
     TRIOS,
     WORDS,
@@ -56,13 +57,15 @@ _TO_JUDGE = 20
 """Cells that may be the same by chance."""
 _ONE_THING = 0.99
 _TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+_CALLED = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.IDENTIFIER})
+_LIVED = frozenset({ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR, ColumnKind.AGE, ColumnKind.SEX})
+_REACHED = frozenset({ColumnKind.STREET, ColumnKind.ADDRESS, ColumnKind.PHONE, ColumnKind.EMAIL})
 _OF_ANYTHING = SEVERAL - {ColumnKind.IDENTIFIER}
 _LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKind.PHONE})
 """What cells with numbers merely look like."""
 _CLASH = "some cells are empty or repeated"
-_LEAST_LETTERS = 2
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
-_FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
+_LENIENT = frozenset({ColumnKind.TEXT, ColumnKind.STREET, ColumnKind.IDENTIFIER})
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
 """Of these an odd cell is read as another text or as missing, so a column that is called so may have many."""
 
@@ -137,12 +140,11 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
         return nothing.left_out("it is empty")
     if why := _why_left_out(column):
         return nothing.left_out(why)
-    if FITS[ColumnKind.EMAIL](cells) >= _MOST:
-        # Whatever kind of address its name says.
-        return Guess(column, ColumnKind.EMAIL)
-    if several := _holds_several(column, cells):
-        return Guess(column, several)
-    found = _by_name(column, cells, sample.names_rows) or _by_cells(cells, sample.names_rows, column)
+    found = (
+        _by_sure_cells(column, cells)
+        or _by_name(column, cells, sample.names_rows)
+        or _by_cells(cells, sample.names_rows, column)
+    )
     if keep_sparse or found.kind is ColumnKind.SKIP:
         return found
     if sample.filled_share < _HARDLY:
@@ -163,10 +165,17 @@ def _why_left_out(column: str) -> str:
     return NO_FIELDS.get("".join(words), "")
 
 
+def _by_sure_cells(column: str, cells: Sequence[str]) -> Guess | None:
+    """By cells that are mail addresses, whatever kind of address its name says, or hold several fields."""
+    is_mail = FITS[ColumnKind.EMAIL](cells) >= _MOST
+    kind = ColumnKind.EMAIL if is_mail else _holds_several(column, cells)
+    return Guess(column, kind) if kind else None
+
+
 def _holds_several(column: str, cells: Sequence[str]) -> ColumnKind | None:
     """Whether a column has whole addresses or places: a header that names each part says so; else one part of
     it is named, or nothing that is known, and the cells have all."""
-    words, named = words_of(column), _kinds_by_name(column)
+    words, named = words_of(column), kinds_by_name(column)
     told = {kind for kind in HOLDS[ColumnKind.ADDRESS] for word in words if word in WORDS[kind]}
     if ColumnKind.POSTCODE in named and FITS[ColumnKind.POSTCODE](cells) >= _MOST:
         return None
@@ -180,13 +189,13 @@ def _holds_several(column: str, cells: Sequence[str]) -> ColumnKind | None:
 
 
 def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | None:
-    kinds = _kinds_by_name(column)
+    kinds = kinds_by_name(column)
     if names_rows and {*words_of(column)[-1:]} & NUMBERS:
         # The number of a vendor, or of an item, names records; that of a phone does not.
         kinds = [kind for kind in kinds if kind not in (ColumnKind.CATEGORY, ColumnKind.TEXT)]
     for kind in kinds:
-        if _can_be(kind, cells, _is_called(column, kind)):
-            return Guess(column, kind, name=_word_for(column, kind))
+        if _can_be(kind, cells, is_called(column, kind)):
+            return Guess(column, kind, name=word_for(column, kind))
         # A date of birth of which only the year is known, or only the day.
         for part in (ColumnKind.BIRTH_YEAR, ColumnKind.BIRTH_DAY) if kind is ColumnKind.BIRTH else ():
             if FITS[part](cells) >= _MOST:
@@ -199,9 +208,11 @@ def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
     not."""
     if kind not in FITS:
         return True
+    if kind is ColumnKind.SEX and is_called and {*map(str.casefold, cells)} in [*LETTERS_OF_SEXES]:
+        return True
     if FITS[kind] is FITS[ColumnKind.NAME]:
         return FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
-    lenient = kind is ColumnKind.TEXT or kind is ColumnKind.STREET or (is_called and kind in _ANY_CELLS)
+    lenient = kind in _LENIENT or (is_called and kind in _ANY_CELLS)
     return FITS[kind](cells) >= (_SOME if lenient else _MOST)
 
 
@@ -218,70 +229,13 @@ _READ_AS = {
 """Types that a name is believed about, and as what their cells must be read."""
 
 
-def _is_called(column: str, kind: ColumnKind) -> bool:
-    """Whether the whole name of a column says so, not one word of it."""
-    joined = "".join(words_of(column))
-    return joined in WORDS[kind] or any(joined.endswith(end) for end, of in ENDINGS if of is kind)
-
-
-def _kinds_by_name(column: str) -> list[ColumnKind]:
-    """What the name of a column says, the likeliest first."""
-    words = words_of(column)
-    joined = "".join(words)
-    found = [kind for kind, names in WORDS.items() if joined in names]
-    found += [kind for ending, kind in ENDINGS if joined.endswith(ending)]
-    found += _spell_out(column, joined) if not found else []
-    some = [kind for kind, names in WORDS.items() if any(word in names for word in words)]
-    if {ColumnKind.GIVEN, ColumnKind.SURNAME} <= {*some}:
-        found.append(ColumnKind.NAME)
-    if "of" in words[1:2]:
-        # The number of something names no record.
-        some = [kind for kind in some if kind is not ColumnKind.ID]
-    # Many things have a name, and a number: it names people, or records, if nothing else is said.
-    last = (ColumnKind.NAME, ColumnKind.ID)
-    return list(
-        dict.fromkeys([*found, *sorted(some, key=lambda kind: kind in last and last.index(kind) + 1)])
-    )
-
-
-def _spell_out(column: str, joined: str) -> list[ColumnKind]:
-    """What a name that ends in a full stop is short for: the shortest word that begins so, of those that
-    mean one thing only."""
-    if not column.rstrip().endswith(".") or len(joined) < _LEAST_LETTERS:
-        return []
-    longer = sorted(
-        (len(name), kind)
-        for kind, names in WORDS.items()
-        if kind not in SEVERAL
-        for name in names
-        if name.startswith(joined)
-    )
-    return [kind for length, kind in longer if length == longer[0][0]][:1]
-
-
-def words_of(column: str) -> list[str]:
-    """Its words in lower case, without accents: `dateOfBirth`, `DATE_OF_BIRTH` and `Date of birth` alike. Of
-    a web address, those of its last part."""
-    if "://" in column:
-        column = re.split(r"[/#]", column.rstrip("/#"))[-1]
-    spelt = re.sub(r"(?<=[a-zß-ü\d])(?=[A-ZÄÖÜ])", " ", column).casefold().translate(_FOREIGN)
-    return re.findall(r"[a-z0-9]+", re.sub("[\u0300-\u036f]", "", normalize("NFD", spelt)))
-
-
-def _word_for(column: str, kind: ColumnKind) -> str:
-    """What the public vocabulary calls such a column, where a type has no name of its own."""
-    words, known = words_of(column), WORDS.get(kind, {})
-    said = [known[word] for word in ("".join(words), *words) if word in known]
-    return min(said, key=lambda name: name in GENERAL, default="") if kind in SEVERAL else ""
-
-
 def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
     """By its cells alone, unless its name says something that they are not."""
     found = _kind_by_cells(cells, names_rows)
-    told = next((kind for kind in _kinds_by_name(column) if kind in _READ_AS), None)
+    told = next((kind for kind in kinds_by_name(column) if kind in _READ_AS), None)
     nothing = Guess(column, ColumnKind.SKIP)
     # A name of one word decides; one of many words that the name has ("cost centre") only against looks.
-    if told is not None and (_is_called(column, told) or found in _LOOKS):
+    if told is not None and (is_called(column, told) or found in _LOOKS):
         return nothing.left_out(f"its name says {told}, but its cells are not {_READ_AS[told]}", told)
     if found is ColumnKind.LATITUDE:
         return nothing.left_out("degrees of latitude or longitude; its name does not say which", found)
@@ -383,23 +337,34 @@ def _leave_whole(guesses: list[Guess]) -> list[Guess]:
 
 def _leave_others(guesses: list[Guess]) -> list[Guess]:
     """Without what says of people something else than who they are: what was bought, when somebody came, what
-    somebody wrote about it. The other side has other dates and kinds, and they would count against pairs."""
-    if not OF_PEOPLE & {guess.kind for guess in guesses}:
-        return guesses
-    why = "it does not say who somebody is"
-    return [
-        guess.left_out(why, guess.kind)
-        if guess.kind in _OF_ANYTHING and guess.name not in OF_A_PERSON
-        else guess
-        for guess in guesses
-    ]
+    somebody wrote about it. The other side has other dates and kinds, and they would count against pairs.
+    Remarks, and text of which nobody knows what it says, go wherever there is a person."""
+    some_people, people = OF_PEOPLE & {guess.kind for guess in guesses}, _are_people(guesses)
+    why = "its name is none of those that say who somebody is"
+    found = []
+    for guess in guesses:
+        is_remark = guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name)
+        is_other = guess.kind in _OF_ANYTHING and guess.name not in OF_A_PERSON
+        is_left = (some_people and is_remark) or (people and is_other)
+        found.append(guess.left_out(why, guess.kind) if is_left else guess)
+    return found
+
+
+def _are_people(guesses: list[Guess]) -> bool:
+    """Whether a table is about people: not only made, sold or owned by somebody."""
+    kinds, things = {guess.kind for guess in guesses}, OF_A_THING & {guess.name for guess in guesses}
+    if _LIVED & kinds and _CALLED & kinds:
+        # Somebody may work for a company.
+        return things <= {"company"}
+    called = {ColumnKind.GIVEN, ColumnKind.SURNAME} <= kinds or ColumnKind.NAME in kinds
+    return called and bool(_REACHED & kinds) and not things
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
     """One column names the records: of those whose cells are all different the first that is called so, or
     else the first that looks so."""
     ids = [i for i, guess in enumerate(guesses) if guess.kind is ColumnKind.ID and samples[i].names_rows]
-    named = [i for i in ids if ColumnKind.ID in _kinds_by_name(guesses[i].column)]
+    named = [i for i in ids if ColumnKind.ID in kinds_by_name(guesses[i].column)]
     chosen = next(iter([*named, *ids]), None)
     found = []
     for place, guess in enumerate(guesses):
@@ -418,24 +383,18 @@ def _keep_once(guesses: list[Guess]) -> list[Guess]:
     merely look so, the first."""
     once = [guess for guess in guesses if guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP]
     chosen = {
-        kind: min((guess for guess in once if guess.kind is kind), key=_unusual)
+        kind: min(
+            (guess for guess in once if guess.kind is kind),
+            key=lambda guess: unusual(guess.column, guess.kind),
+        )
         for kind in {guess.kind for guess in once}
     }
     return [
-        guess.left_out(f"there is a {guess.kind} already", guess.kind)
+        guess.left_out(f"another column is taken for {guess.kind}", guess.kind)
         if chosen.get(guess.kind, guess) is not guess
         else guess
         for guess in guesses
     ]
-
-
-def _unusual(guess: Guess) -> int:
-    """How unusual the name of a column is for its type: its place in the vocabulary, which has usual words
-    first."""
-    joined, known = "".join(words_of(guess.column)), [*WORDS.get(guess.kind, ())]
-    if joined in known:
-        return known.index(joined)
-    return len(known) + (guess.kind not in _kinds_by_name(guess.column))
 
 
 def _name_once(guesses: list[Guess]) -> list[Guess]:

@@ -6,7 +6,7 @@ columns there are follows from the confirmed types and their names, and from not
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -36,7 +36,10 @@ _CALLED = (ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME)
 _SPARSE, _KNOWN = 0.2, 0.3
 """Of how many little is known, and what is known of these."""
 _UNNUMBERED = 0.5
-"""Of people a number is often known to one side alone: the threshold must do without it, too."""
+"""Of people a number is often known to one side alone: where other fields can do without it, they must."""
+_TELL_APART = frozenset(
+    {ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR, ColumnKind.STREET, ColumnKind.PHONE, ColumnKind.EMAIL}
+)
 _TURNED, _ANOTHER = 0.5, 0.4
 _SECOND_NAMES = 997
 _INITIALS = 0.4
@@ -73,7 +76,7 @@ def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> d
     sparse, called = rng.random(count) < _SPARSE, rng.random(count) < 0.5
     title = title_of(fields)
     lacks = {one.name: sparse & (rng.random(count) >= _KNOWN) for one in fields}
-    if about_people(fields):
+    if _can_do_without_numbers({one.kind for one in fields}):
         numbered = [one.name for one in fields if one.kind is ColumnKind.IDENTIFIER]
         lacks |= {name: rng.random(count) < _UNNUMBERED for name in numbered}
     names = [one.name for one in fields if one.kind in _CALLED]
@@ -82,6 +85,12 @@ def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> d
     if title:
         lacks[title] = sparse & called if names else np.zeros(count, np.bool_)
     return lacks
+
+
+def _can_do_without_numbers(kinds: Set[ColumnKind]) -> bool:
+    """Whether names, and something that tells those apart who share one, are there besides."""
+    called = {ColumnKind.GIVEN, ColumnKind.SURNAME} <= kinds or ColumnKind.NAME in kinds
+    return called and bool(_TELL_APART & kinds)
 
 
 def _whose(made: Generated) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

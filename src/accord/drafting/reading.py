@@ -16,7 +16,16 @@ from typing import Any
 from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.shapes import FITS, NUMBER, are_dates, surname_first
-from accord.drafting.vocabulary import MARKS, MAY_BE_NAMES, NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
+from accord.drafting.vocabulary import (
+    LETTERS_OF_SEXES,
+    MARKS,
+    MAY_BE_NAMES,
+    NUMBERED_SEXES,
+    OTHER_SEXES,
+    SEXES,
+    UNKNOWN_SEXES,
+    YES_NO,
+)
 from accord.fields.date_formats import FORMATS
 from accord.fields.making import parse_date
 
@@ -160,11 +169,10 @@ def _often(sample: Sample) -> set[str]:
 
 
 def _sexes(spelt: Set[str]) -> dict[str, str]:
-    """What spellings of sexes mean where these are used: beside H, a man, and without another word for a
-    woman, M is one (hombre, mujer)."""
+    """What spellings of sexes mean where these are used: of letters, what the two that stand there mean."""
     meanings = {**SEXES, **NUMBERED_SEXES}
-    women = {word for word in spelt if meanings.get(word) == "f"}
-    return meanings | {"m": "f"} if {"h", "m"} <= spelt and not women else meanings
+    said = {word for word in spelt if word in OTHER_SEXES or meanings.get(word) in ("f", "m")}
+    return meanings | LETTERS_OF_SEXES.get(frozenset(said), {})
 
 
 def _lone(sample: Sample, values: Mapping[str, str], agreed: Sequence[str]) -> str:

@@ -111,6 +111,7 @@ FITS: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.BIRTH_DAY: lambda cells: share(cells, _between(1, 31)),
     ColumnKind.AGE: lambda cells: share(cells, _between(0, 120)),
     ColumnKind.HOUSE: _like(_HOUSE),
+    ColumnKind.IDENTIFIER: lambda cells: share(cells, lambda cell: re.search(r"\d", cell)),
     ColumnKind.SEX: _one_of([*SEXES, *NUMBERED_SEXES, *UNKNOWN_SEXES]),
     ColumnKind.YESNO: _one_of(YES_NO),
     ColumnKind.LATITUDE: _degrees(90),

@@ -15,7 +15,7 @@ _CALLED: dict[ColumnKind, str] = {
         "kundenid clientid memberid productid itemid recordno recordnr laufnummer datensatz codigo "
         "sku articlenumber partnumber artikelnummer artnr numero klantnummer klantnr kundnummer lp "
         "uniqueid cluster numcliente idcliente codiceclienti "
-        "relatienummer relatienr relatie cislo evidencnicislo evcislo evc poradovecislo porcislo "
+        "relatienummer relatienr cislo evidencnicislo evcislo evc poradovecislo porcislo "
         "azonosito sorszam lobenr asiakasnumero numeroprocesso processo"
     ),
     ColumnKind.GIVEN: (
@@ -75,7 +75,7 @@ _CALLED: dict[ColumnKind, str] = {
         "diadenacimiento giornonascita giornodinascita geboortedag dianascimento diadenascimento "
         "dzienurodzenia fodelsedag"
     ),
-    ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder",
+    ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder vek ika kor varsta",
     ColumnKind.SEX: (
         "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon "
         "pohlavi pohlavie neme kjonn sukupuoli spol "
@@ -91,7 +91,7 @@ _CALLED: dict[ColumnKind, str] = {
         "street streetname streetaddress address address1 addressline1 addr addr1 strasse str anschrift "
         "adresse adresse1 rue voie calle direccion via indirizzo straat straatnaam adres rua morada endereco "
         "ulica gata gatuadress adress "
-        "ulice adresa bydliste trvalebydliste bydlisko utca lakcim cim vej gade gate gateadresse "
+        "ulice adresa bydliste trvalebydliste bydlisko utca lakcim vej gade gateadresse "
         "katuosoite osoite strada"
     ),
     ColumnKind.CITY: (
@@ -99,7 +99,7 @@ _CALLED: dict[ColumnKind, str] = {
         "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
         "miejscowosc stad postort localidade concelho localite localita "
         "obec mesto mestoobec varos telepules poststed kommune kaupunki postitoimipaikka oras "
-        "localitate naselje kraj"
+        "localitate naselje"
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
@@ -129,7 +129,7 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "": (
             "nationalid nationalnumber insurancenumber insuranceno versichertennummer versicherungsnummer "
             "kvnr ausweisnummer mpn modelno modelnumber doi imei vin nationalidnumber "
-            "utente numeroutente nutente"
+            "numeroutente nutente"
         ),
         "ssn": (
             "ssn socialsecuritynumber socsecid socialsecurity sozialversicherungsnummer rvnr svnr nir "
@@ -203,11 +203,27 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "colour": "colour color farbe couleur colore kleur cor kolor farg",
         "size": "size groesse grosse taglia maat tamanho talla rozmiar storlek",
         "language": "language sprache langue idioma lingua taal jezyk sprak lang",
-        "nationality": "nationality staatsangehorigkeit nationalite nacionalidad nazionalita nationaliteit",
-        "occupation": "occupation profession job beruf metier profesion ocupacion professione beroep zawod",
+        "nationality": (
+            "nationality staatsangehorigkeit nationalitat nationalite nacionalidad nazionalita nationaliteit "
+            "nacionalidade narodowosc obywatelstwo statniprislusnost statnaprislusnost allampolgarsag "
+            "nationalitet medborgarskap statsborgerskab statsborgerskap kansalaisuus cetatenie drzavljanstvo "
+            "citizenship cittadinanza"
+        ),
+        "marital_status": (
+            "maritalstatus civilstatus familienstand etatcivil situationfamiliale estadocivil statocivile "
+            "burgerlijkestaat stancywilny rodinnystav csaladiallapot civilstand sivilstand siviilisaaty "
+            "starecivila bracnostanje"
+        ),
+        "ethnicity": "ethnicity race ethnicgroup",
+        "blood_type": "bloodtype bloodgroup blutgruppe groupesanguin gruposanguineo grupposanguigno",
+        "occupation": (
+            "occupation profession job beruf metier profesion ocupacion professione beroep zawod "
+            "povolani povolanie foglalkozas yrke ammatti profesie zanimanje"
+        ),
         "birth_place": (
             "birthplace placeofbirth geburtsort lieunaissance lieudenaissance lugarnacimiento "
-            "lugardenacimiento luogonascita luogodinascita geboorteplaats"
+            "lugardenacimiento luogonascita luogodinascita geboorteplaats geburtsland "
+            "mistonarozeni miestonarodenia szuletesihely fodested fodelseort syntymapaikka loculnasterii"
         ),
         "cuisine": "cuisine cuisines kuche kueche cucina cocina keuken kuchnia cozinha kok",
         "genre": "genres genrelist gattung genre",
@@ -251,10 +267,21 @@ WORDS = {
 """By type, the words that columns are called by; each with the name that a field has of it, or none."""
 THING = "title"
 """What the name of a thing is called."""
+REMARK = "comment"
+"""What remarks are called."""
 OF_A_PERSON = frozenset(
-    ["death", "death_year", "deceased", "birth_place", "nationality", "country", "region", "language"]
-) | {"occupation", "height"}
+    [
+        "death", "death_year", "deceased", "birth_place", "nationality", "country", "region", "language",
+        "occupation", "height", "marital_status", "ethnicity", "blood_type", "colour",
+    ]
+)  # fmt: skip
 """What else says who somebody is, by its name."""
+OF_A_THING = frozenset(
+    ["title", "brand", "company", "genre", "cuisine", "author", "actor", "director", "publisher", "venue"]
+)
+"""What only things have, by its name."""
+MAKERS = frozenset(["author", "actor", "director"])
+"""Who made a thing: people, whose names stand in one cell."""
 GENERAL = ("", "type")
 """Names that any other word of a header goes before: a type of cuisine is a cuisine."""
 NUMBERS = frozenset(["id", "no", "nr", "num", "number", "nummer", "key"])
@@ -330,6 +357,15 @@ _SPELLINGS = {
 }
 SEXES = {word: sex for sex, words in _SPELLINGS.items() for word in words.split()}
 """What a cell of a column of sexes means: f, m, or x for another."""
+LETTERS_OF_SEXES = {
+    frozenset("hm"): {"m": "f"},  # hombre, mujer
+    frozenset("fn"): {"f": "m", "n": "f"},  # férfi, nő
+    frozenset("mn"): {"n": "f"},  # mies, nainen
+    frozenset("bf"): {"b": "m"},  # bărbat, femeie
+}
+"""What letters mean where these two and no other words for sexes are used."""
+OTHER_SEXES = frozenset("bn")
+"""Letters that mean a sex only so."""
 NUMBERED_SEXES = {"1": "m", "2": "f"}
 """By ISO 5218; 0 is not known and 9 not applicable."""
 UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i"])

@@ -8,7 +8,8 @@ as £ and ® stand beside digits or blanks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,8 @@ _WESTERN = (
     "àèéìòùî",  # Italian
     "åäöæøéü",  # Danish, Norwegian, Swedish, Finnish
     "éëïöüèêáóíúô",  # Dutch
-    "áðéíóúýþæö",  # Icelandic
 )
+_ICELANDIC = "áðéíóúýþæö"
 _CENTRAL = (
     "ąćęłńóśźż",  # Polish
     "áčďéěíňóřšťúůýž",  # Czech
@@ -33,7 +34,7 @@ _CENTRAL = (
 )
 _COMMONEST = "cp1252"
 _ALPHABETS = {
-    _COMMONEST: _WESTERN,
+    _COMMONEST: (*_WESTERN, _ICELANDIC),
     "cp1250": _CENTRAL,
     "cp1254": ("çğıöşüâîûİ",),
     "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),
@@ -47,25 +48,49 @@ EIGHT_BITS = frozenset(_ALPHABETS)
 """What is guessed."""
 _LETTERS = np.array([byte >= 128 or chr(byte).isalpha() for byte in range(256)])
 """Bytes that may be letters."""
+_SMALL = np.array([byte < 128 and chr(byte).islower() for byte in range(256)])
+_CROWDED = 0.4
+"""Of Latin letters beyond ASCII, hardly any stands between two others."""
+_Counts = NDArray[np.int64]
 
 
-def rank_pages(blocks: Iterable[bytes]) -> list[str]:
-    """The code pages that some letters speak for, the likeliest first; and the commonest."""
-    counts = sum(map(_letters, blocks), np.zeros(256, np.int64))
-    fits = {page: max(_fit(page, alphabet, counts) for alphabet in of) for page, of in _ALPHABETS.items()}
-    return sorted((page for page in fits if fits[page] or page == _COMMONEST), key=lambda page: -fits[page])
+def likeliest_page(blocks: Iterable[bytes]) -> str | None:
+    """The code page that the letters speak for, the commonest where none does; None for other letters."""
+    crowded, *counts = sum(map(_letters, blocks), np.zeros((4, 256), np.int64))
+    small, inner, edge = counts
+    letters = small.sum() + inner.sum()
+    if not letters:
+        return _COMMONEST
+    if crowded.sum() > _CROWDED * letters:
+        return None
+    return max(_ALPHABETS, key=lambda page: (_fit(page, small, inner), _fit(page, np.zeros_like(edge), edge)))
 
 
-def _letters(block: bytes) -> NDArray[np.int64]:
-    """How often each byte beyond ASCII stands between two letters."""
+def _letters(block: bytes) -> _Counts:
+    """How often each byte beyond ASCII stands between two others; between two letters of which the first is a
+    small one of ASCII, or any other; and beside one letter."""
     found = np.frombuffer(block, np.uint8)
-    letters = _LETTERS[found]
-    inner = (found[1:-1] >= 128) & letters[:-2] & letters[2:]
-    return np.bincount(found[1:-1][inner], minlength=256)
+    left, middle, right = found[:-2], found[1:-1], found[2:]
+    high, beside = middle >= 128, _LETTERS[left].astype(np.int64) + _LETTERS[right]
+    after_small = _SMALL[left]
+    counted = (
+        high & (left >= 128) & (right >= 128),
+        high & (beside == 2) & after_small,
+        high & (beside == 2) & ~after_small,
+        high & (beside == 1),
+    )
+    return np.stack([np.bincount(middle[these], minlength=256) for these in counted])
 
 
-def _fit(page: str, alphabet: str, counts: NDArray[np.int64]) -> int:
-    """How many of the letters are of an alphabet."""
-    decoded = [bytes([byte]).decode(page, "replace") for byte in range(256)]
-    known = {*alphabet, *alphabet.upper()}
-    return int(counts[[byte >= 128 and letter in known for byte, letter in enumerate(decoded)]].sum())
+def _fit(page: str, small: _Counts, others: _Counts) -> tuple[int, bool]:
+    """How many of the letters are of an alphabet of this page, or of two of them together, and whether one is
+    enough. A capital behind a small letter is of none."""
+    decoded = [bytes([byte]).decode(page, "replace") if byte >= 128 else "" for byte in range(256)]
+    pairs = combinations_with_replacement(_ALPHABETS[page], 2)
+    return max((_among(one + other, decoded, small, others), one is other) for one, other in pairs)
+
+
+def _among(alphabet: str, decoded: Sequence[str], small: _Counts, others: _Counts) -> int:
+    is_small = [letter != "" and letter in alphabet for letter in decoded]
+    is_any = [letter != "" and letter in alphabet + alphabet.upper() for letter in decoded]
+    return int(small[is_small].sum() + others[is_any].sum())

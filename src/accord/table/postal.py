@@ -19,15 +19,21 @@ PARTS = ("street", "postcode", "city")
 PLACES: tuple[PlaceOrder, ...] = get_args(PlaceOrder)
 ADDRESSES: tuple[AddressOrder, ...] = get_args(AddressOrder)
 _CODE = (
-    r"(?:[A-Za-z]{1,3}\s*-\s*)?"
+    r"(?:[A-Za-z]{1,3}\s*-\s*|(?i:cep|c\.?p\.?):?\s+)?"
     r"(\d{4}\s?[A-Z]{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{5}-\d{3}|\d{3} \d{2}|\d{5}-\d{4}"
-    r"|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|\d{4,6})"
+    r"|(?i:[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}|[a-z]\d[\dw] ?[a-z\d]{4}|[a-z]\d[a-z] ?\d[a-z]\d)|\d{4,6})"
 )
-"""A postcode beside the name of its city."""
-_CITY = r"(\p{L}[^,;\d]*?)"
+"""A postcode beside the name of its city, and what may stand before it."""
+_DISTRICT = r"(?:\s+(?i:cedex\s*)?\d{1,2})?(?:\s+-\s+\p{L}[^,;\d\n]*?)?"
+_CITY = rf"(\p{{L}}[^,;\d\n]*?{_DISTRICT})"
 _STREET = r"(.*[^\s,;/-])"
-_COUNTRY = r"(?:\s*[,;].*)?"
-_STATE = r"(?:[\s,-]+[A-Z]{2})?"
+_NUMBERED = r"(.*\d[^\s,;]*)"
+"""A street with the number of a house."""
+_TOWN = r"(\p{L}[^,;\d\n]{2,}?)"
+_STATE = r"(?:[\s,-]+[A-Z]{2,3})?"
+_COUNTRY = r"(?:\s*[,;\n].*)?"
+_BEHIND = rf"(?:\s+\([A-Z]{{2}}\))?{_COUNTRY}"
+"""A province and a country."""
 _Forms = tuple[tuple[tuple[str, ...], str], ...]
 _STREET_ALONE: _Forms = (
     (("street", "city"), rf"(?s)^{_STREET}\s*[,;\n]\s*{_CITY}$"),
@@ -42,17 +48,19 @@ _FORMS: dict[str, _Forms] = {
         (("city",), r"(?s)^(.*)$"),
     ),
     "street postcode city": (
+        # With only a blank before it, a number behind which a comma stands is that of the house.
         (
             ("street", "postcode", "city"),
-            rf"(?s)^{_STREET}(?:[\s,;/]|\s-\s)+{_CODE}[\s,/-]+{_CITY}{_COUNTRY}$",
+            rf"(?s)^{_STREET}(?:\s*[,;/\n]\s*|\s+-\s+){_CODE}[\s,/-]+{_CITY}{_BEHIND}$",
         ),
+        (("street", "postcode", "city"), rf"(?s)^{_NUMBERED}\s+{_CODE}\s+{_CITY}{_BEHIND}$"),
         _PLACE,
         *_STREET_ALONE,
     ),
     "street city postcode": (
         (
             ("street", "city", "postcode"),
-            rf"(?s)^{_STREET}\s*[,;\n]\s*(\p{{L}}[^,;\d]{{2,}}?){_STATE}[\s,;-]+{_CODE}{_COUNTRY}$",
+            rf"(?s)^(.*?[^\s,;/-])\s*[,;\n]\s*{_TOWN}{_STATE}[\s,;-]+{_CODE}{_COUNTRY}$",
         ),
         (("city", "postcode"), rf"(?s)^{_CITY}{_STATE}[\s,;-]+{_CODE}{_COUNTRY}$"),
         *_STREET_ALONE,
@@ -63,6 +71,8 @@ _FORMS: dict[str, _Forms] = {
         (("street",), r"(?s)^(.*)$"),
     ),
 }
+"""The first form, or those with as many parts, have all."""
+_YEAR = r"^(?:1[5-9]|20)\d\d$"
 
 
 def read_part(texts: pa.Array, part: str, order: str) -> pa.Array:
@@ -84,7 +94,16 @@ def likeliest_order(cells: Sequence[str], orders: Sequence[PostalOrder]) -> Post
 
 
 def full_share(cells: Sequence[str], orders: Sequence[PostalOrder]) -> float:
-    """The share of cells that have all parts in the best of these orders."""
+    """The share of cells that have all parts in the best of these orders; a year is no postcode."""
     texts = pa.array(cells, pa.large_string())
-    fit = (pc.sum(pc.match_substring_regex(texts, _FORMS[order][0][1])).as_py() or 0 for order in orders)
-    return max(fit) / max(1, len(cells))
+    return max(pc.sum(_are_full(texts, order)).as_py() or 0 for order in orders) / max(1, len(cells))
+
+
+def _are_full(texts: pa.Array, order: PostalOrder) -> pa.Array:
+    found = pa.array([False] * len(texts), pa.bool_())
+    for parts, pattern in _FORMS[order]:
+        if len(parts) == len(order.split()):
+            code = pc.replace_substring_regex(texts, pattern, rf"\{1 + parts.index('postcode')}")
+            fits = pc.match_substring_regex(texts, pattern)
+            found = pc.or_(found, pc.and_not(fits, pc.match_substring_regex(code, _YEAR)))
+    return found

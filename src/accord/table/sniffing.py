@@ -12,15 +12,16 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 
 from accord.errors import UnreadableError
-from accord.table.code_pages import EIGHT_BITS, rank_pages
+from accord.table.code_pages import EIGHT_BITS, likeliest_page
 from accord.table.csv_scan import Stop, scan
 from accord.table.layout import Layout
 from accord.table.opened import REFUSED, brief
@@ -69,34 +70,50 @@ def _sniff(path: Path, layout: Layout, known: set[str], wanted: Sequence[str]) -
 
 
 def find_encoding(path: Path) -> str:
-    """By its byte order mark; else UTF-8 if all of the file is that; else UTF-16 if it is full of zeros; else
-    the code page that its letters speak for."""
+    """By its byte order mark; else UTF-16 if it is full of zeros; else UTF-8 if all of the file is that; else
+    the code page that its letters speak for. Raises if a line is not in the encoding of all others."""
     with pa.input_stream(str(path), compression="detect") as stream:
         head = stream.read(1 << 16)
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
-    candidates = ["utf-8"]
     if head.count(0) > len(head) // 8:
         # Delimiters, digits and most letters have a zero, second if the small end is first. A few zeros are
         # none of that, and nearly anything could be read as UTF-16.
         small = head[1::2].count(0) >= head[0::2].count(0)
-        candidates = ["utf-16-le" if small else "utf-16-be", *candidates]
-    for encoding in chain(candidates, _code_pages(path)):
-        try:
-            for _ in utf8_blocks(path, encoding):
-                pass
-        except UnreadableError:
-            continue
-        return encoding
-    reason = "its encoding cannot be found out"
+        with suppress(UnreadableError):
+            return _tried(path, "utf-16-le" if small else "utf-16-be")
+    try:
+        return _tried(path, "utf-8")
+    except UnreadableError:
+        if _is_nearly_utf8(path):
+            # In any other encoding all its letters would be wrong.
+            raise
+    if page := likeliest_page(_raw(path)):
+        return _tried(path, page)
+    reason = "its encoding cannot be found out: its letters are in no alphabet that is tried"
     raise UnreadableError(path=path, reason=reason, mend="Name it with `encoding=`.")
 
 
-def _code_pages(path: Path) -> Iterator[str]:
-    """8-bit encodings, the likeliest first; the file is read once it is asked for one."""
+def _tried(path: Path, encoding: str) -> str:
+    """The encoding, if the file can be read so to its end; raises otherwise, with the line."""
+    for _ in utf8_blocks(path, encoding):
+        pass
+    return encoding
+
+
+def _raw(path: Path) -> Iterator[bytes]:
     with pa.input_stream(str(path), compression="detect") as stream:
-        yield from rank_pages(iter(partial(stream.read, 1 << 20), b""))
+        yield from iter(partial(stream.read, 1 << 20), b"")
+
+
+def _is_nearly_utf8(path: Path) -> bool:
+    """Whether most of what is not ASCII is UTF-8: a few lines of it came from elsewhere."""
+    decoder, right, wrong = codecs.getincrementaldecoder("utf-8")("replace"), 0, 0
+    for text in map(decoder.decode, _raw(path)):
+        bad = text.count("\ufffd")
+        right, wrong = right + len(text) - len(text.encode("ascii", "ignore")) - bad, wrong + bad
+    return right > wrong
 
 
 def is_guess(encoding: str) -> bool:
