@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -76,7 +77,10 @@ def _query(folder: Path) -> Any:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE shop (sku, title, maker, price, phone)")
     connection.executemany("INSERT INTO shop VALUES (:sku, :title, :maker, :price, :phone)", ROWS)
-    return accord.Query(connection, "SELECT * FROM shop")
+    query = accord.Query(connection, "SELECT * FROM shop")
+    # Whoever asked for it has the query alone.
+    weakref.finalize(query, connection.close)
+    return query
 
 
 FORMS: dict[str, Callable[[Path], Any]] = {
