@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -428,3 +429,20 @@ def test_a_simulation_takes_lists_and_never_writes_over_one(folder: Path) -> Non
     refused = accord(folder, *given, "--out", "ours.csv", "--force")
     assert refused.returncode == 5
     assert "which is read" in refused.stderr
+
+
+def test_a_column_that_cannot_be_read_in_most_rows_is_a_fault(tmp_path: Path) -> None:
+    assert accord(tmp_path, "init", "--template", "people").returncode == 0
+    agreement = tmp_path / "agreement.toml"
+    lenient = re.sub(r"(\[fields\.birth\w*\]\n)", r'\1other = "missing"\n', agreement.read_text())
+    agreement.write_text(lenient)
+    rows = "".join(f"{row},Mary,Smith,19{row}.02.03.\n" for row in range(10, 20))
+    (tmp_path / "a.csv").write_text("id,given,surname,birth\n" + rows)
+    absent = "".join(
+        f"{name} = {{ absent = true }}\n" for name in ("middle", "sex", "phone", "email", "postcode")
+    )
+    birth = '[columns]\nbirth = { column = "birth", format = "%d/%m/%Y" }\n'
+    (tmp_path / "a.toml").write_text(birth + absent)
+    done = accord(tmp_path, "check", "agreement.toml", "a.csv", "--layout", "a.toml")
+    assert done.returncode == 4
+    assert "column 'birth': in 10 of 10 rows it is not a date written as %d/%m/%Y" in done.stderr

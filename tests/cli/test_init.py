@@ -9,13 +9,16 @@ import re
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from accord.agreement.file import read_agreement
-from accord.cli.init import init
+from accord.cli import app
+from accord.cli.init import init as command
 from accord.cli.init_questions import round_up
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError, DataError
@@ -33,6 +36,11 @@ sku,title,maker,price
 s1,Sony Turntable PSLX350H,Sony,149.00
 s2,Bose Acoustimass 5,Bose,399 EUR
 """
+
+
+def init(**given: Any) -> None:
+    """The command in this process, where a test answers its questions."""
+    command(typer.Context(typer.main.get_command(app)), **given)
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> Done:
@@ -107,6 +115,24 @@ def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
     assert accord(shop, "check", "agreement.toml", "artikel.csv", "--party", "B").returncode == 0
     linked = accord(shop, "simulate", "shop.csv", "artikel.csv", "--agreement", "agreement.toml")
     assert linked.returncode == 0, linked.stderr
+
+
+def test_whose_card_it_is_follows_from_the_identity_or_from_where_the_table_is(shop: Path) -> None:
+    """An agreement may be read where the partner keeps it, with the partner's card beside it."""
+    run(shop, *FROM, "--parties", "north", "south")
+    (shop / "there").mkdir()
+    (shop / "there" / "b.csv").write_text(SHOP)
+    fitted = ("--from", "there/b.csv", "--for", "agreement.toml", "--yes", "--force")
+    assert "your card as south" in run(shop, *fitted).stderr
+    assert accord(shop, "identity", "--name", "north").returncode == 0
+    assert "your card as north" in run(shop, *fitted).stderr
+
+
+def test_what_tables_of_people_nearly_always_have_is_missed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,given name,city\n1,Anna,Rome\n2,Bob,Oslo\n3,Carl,Paris\n")
+    told = run(tmp_path, "--from", "t.csv", "--yes", "--records", "10", "10").stderr
+    assert "No column is taken for a family name" in told
+    assert "If one is: --type COLUMN=birth." in told
 
 
 def test_without_a_terminal_the_missing_answers_are_named(shop: Path) -> None:

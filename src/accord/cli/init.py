@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from accord.cli.check_typed import DateFormats, Encoding, MakeIds
+from accord.cli.options import named_state
 from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
 from accord.cli.words import with_own_options
@@ -36,6 +37,7 @@ _Many = list[str] | None
 
 
 def init(
+    context: typer.Context,
     # The way of before there was --template: scripts may have it.
     kind: Annotated[Kind | None, typer.Argument(hidden=True)] = None,
     table: Annotated[
@@ -179,6 +181,7 @@ def init(
         as_of=read_day(as_of) if as_of else None,
         layout=layout,
         encoding=encoding,
+        state=named_state(context),
     )
     if agreement is None:
         with with_own_options():

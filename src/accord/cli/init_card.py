@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.cli.terminal import say
+from accord.errors import AccordError
 from accord.side import Side
 from accord.wording import sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
+    from accord.cli.init_told import Told
     from accord.forecast.expected import Outlook
     from accord.table.layout import Layout
 
@@ -53,19 +57,32 @@ def write_cards(agreed: Agreement, out: Path, typed: str, layout: Layout) -> Non
     say(f"Wrote {theirs}: the card of {partner}. Hand it over with {out}.", err=True)
 
 
-def write_own_card(agreed: Agreement, agreement: Path, beside: Path, typed: str, layout: Layout) -> None:
-    """The page of whoever fitted a table to an agreement that is there: of the one who drafted it, if the
-    owner's page is beside it, which is never handed over, and else of the partner."""
+def write_own_card(agreed: Agreement, agreement: Path, beside: Path, told: Told, layout: Layout) -> None:
+    """The page of whoever fitted a table to an agreement that is there."""
     from accord.forecast.expected import look_ahead
     from accord.report.card import OwnTable, describe_card
     from accord.table.sinks.files import write_file
 
-    side = Side.A if card_of(agreement, agreed.party(Side.A)).exists() else Side.B
+    side = _own_side(agreed, agreement, beside, told.state)
     card, cost = own_card(beside), _tell(look_ahead(agreed, None, None))
-    made = describe_card(agreed, str(agreement), side, cost, OwnTable(typed, layout))
+    made = describe_card(agreed, str(agreement), side, cost, OwnTable(told.typed, layout))
     write_file(card, made.encode(), replace=True)
     me = agreed.party(side)
     say(f"Wrote {card}: your card as {me}, with what you type next. It stays with you.", err=True)
+
+
+def _own_side(agreed: Agreement, agreement: Path, beside: Path, state: Path | None) -> Side:
+    """By the name of one's identity, where it is of one side; else whoever has table, agreement and the page
+    of its owner in one folder drafted it, since that page is never handed over."""
+    from accord.peer.identity import own_card as own_identity
+    from accord.state.folder import State, state_folder
+
+    named: list[Side] = []
+    with suppress(AccordError):
+        identity = own_identity(State(state_folder(state, os.environ)))
+        named = [side for side in Side if identity and identity.name == agreed.party(side)]
+    drafted = card_of(agreement, agreed.party(Side.A)).exists() and agreement.parent.samefile(beside.parent)
+    return (named or [Side.A if drafted else Side.B])[0]
 
 
 def _tell(outlook: Outlook | None) -> str:

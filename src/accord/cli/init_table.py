@@ -100,7 +100,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
     tell_ids(check)
-    write_own_card(agreed, agreement, beside, told.typed, check.layout)
+    write_own_card(agreed, agreement, beside, told, check.layout)
 
 
 def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
@@ -225,7 +225,7 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
 
     agreed = draft.agreement
     for line in tell_draft(draft):
-        say(line, err=True)
+        say(as_own_options(line), err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     _tell_layout(told, beside)
     names = shlex.quote(str(out)), shlex.quote(told.typed)

@@ -46,6 +46,7 @@ class Told:
     """The day that ages are of."""
     layout: Path | None = None
     encoding: str | None = None
+    state: Path | None = None
 
     @property
     def agreed(self) -> list[str]:

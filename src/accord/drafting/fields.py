@@ -45,6 +45,8 @@ _STREETS = [
     "avenida",
     "calle",
     "via",
+    *("straat", "laan", "plein", "utca", "u", "út", "tér", "strada", "bulevardul", "ulica", "ul", "ulice"),
+    *("gatan", "vej", "gade", "katu", "nr", "no"),
 ]
 _CURRENCIES = ["eur", "usd", "gbp", "chf", "€", "$", "£"]
 _FILTER = 'encoder = { kind = "bloom", bits = 64, hashes = 1, grams = 2 }'

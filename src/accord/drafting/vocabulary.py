@@ -23,12 +23,13 @@ _CALLED: dict[ColumnKind, str] = {
         "rufname prenom prenoms nombre nombres nome primernombre namefirst voornaam voornamen primeironome "
         "imie imiona fornamn tilltalsnamn roepnaam nomeproprio "
         "nomesproprios jmeno krestnijmeno meno krstnemeno keresztnev utonev fornavn etunimi etunimet "
-        "prenume ime"
+        "prenume prenumele ime"
     ),
     ColumnKind.SURNAME: (
         "surname last lastname lname familyname family nachname familienname zuname nomdefamille nomfamille "
         "apellido apellidos apellido1 primerapellido apellidopaterno cognome namelast achternaam apelido "
         "sobrenome ultimonome nazwisko efternamn surname1 lastname1 "
+        "geslachtsnaam familienaam geboortenaam achternamen numele "
         "apelidos prijmeni priezvisko vezeteknev csaladnev efternavn etternavn sukunimi numedefamilie "
         "prezime priimek"
     ),
@@ -57,7 +58,7 @@ _CALLED: dict[ColumnKind, str] = {
         "nac nasc ur urodz urodzenia "
         "datumnarozeni narozen narozena narozeni datumnarodenia narodeny narodena narodenie nar "
         "szuletesidatum szuletesi szuletett fodselsdato fodselsdag fodt syntymaaika syntynyt "
-        "datanasterii nasterii datumrodenja rojstnidatum"
+        "ddn datanasterii nasterii datumrodenja rojstnidatum"
     ),
     ColumnKind.BIRTH_YEAR: (
         "birthyear yearofbirth yob birthyr byear geburtsjahr gebjahr jahrgang anneenaissance "
@@ -78,7 +79,7 @@ _CALLED: dict[ColumnKind, str] = {
     ColumnKind.AGE: "age ageyears ageinyears alter edad eta idade leeftijd wiek alder vek ika kor varsta",
     ColumnKind.SEX: (
         "sex gender sexcode gendercode geschlecht geschl sexe genre sexo genero sesso geslacht plec kon "
-        "pohlavi pohlavie neme kjonn sukupuoli spol "
+        "geslachtsaanduiding pohlavi pohlavie neme kjonn sukupuoli spol "
         "anrede civilite title titulo titre tratamiento tratamento salutation aanhef osloveni"
     ),
     ColumnKind.HOUSE: (
@@ -99,7 +100,7 @@ _CALLED: dict[ColumnKind, str] = {
         "ciudad localidad poblacion municipio citta comune plaats woonplaats gemeente cidade miasto "
         "miejscowosc stad postort localidade concelho localite localita "
         "obec mesto mestoobec varos telepules poststed kommune kaupunki postitoimipaikka oras "
-        "localitate naselje"
+        "localitate localitatea orasul naselje woonplaatsnaam"
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
@@ -112,7 +113,7 @@ _CALLED: dict[ColumnKind, str] = {
         "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr "
         "telefonu telefonico contact contacto contatto contato kontakt kontaktowy mobiltelefon "
         "telefoonnr telefonni telefonne telefonnicislo telefonnecislo mobilni telefonszam tlf tlfnr "
-        "puhelin puhelinnumero"
+        "puhelin puhelinnumero telefonul gsm gsmnummer"
     ),
     ColumnKind.EMAIL: (
         "email mail emailaddress mailaddress emailadresse courriel correo correoelectronico emailadres "
@@ -199,7 +200,8 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "department": "department abteilung departement departamento reparto afdeling",
         "status": "status zustand etat stato",
         "country": "country land pays pais paese kraj origincountry nation countrycode",
-        "region": "state region bundesland province provincia provincie voivodeship wojewodztwo lan county",
+        "region": "state region bundesland province provincia provincie voivodeship wojewodztwo lan county "
+        "judet judetul",
         "colour": "colour color farbe couleur colore kleur cor kolor farg",
         "size": "size groesse grosse taglia maat tamanho talla rozmiar storlek",
         "language": "language sprache langue idioma lingua taal jezyk sprak lang",

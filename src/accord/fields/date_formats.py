@@ -28,6 +28,7 @@ _WITH_TIME = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 FORMATS = (
     *(f"{day}{time}" for time in _MIDNIGHT for day in _WITH_TIME),
     *("%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d%m%Y", "%m%d%Y"),
+    *("%Y.%m.%d.", "%Y. %m. %d.", "%d.%m.%Y.", "%d. %m. %Y.", "%d. %m. %Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
     *("%d de %B de %Y", "%d de %b de %Y", "%d. %B %Y", "%d. %b %Y"),
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y"),

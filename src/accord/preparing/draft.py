@@ -16,7 +16,9 @@ from pathlib import Path
 from accord.agreement.disclosure import accuracy, alone
 from accord.agreement.document import Agreement
 from accord.arguments import as_path, require, require_flag
+from accord.drafting.answers import Answers
 from accord.drafting.draft import MadeDraft, make_draft
+from accord.drafting.kinds import ColumnKind
 from accord.drawing import draw
 from accord.exact import text
 from accord.forecast.expected import Outlook, look_ahead
@@ -26,6 +28,11 @@ from accord.side import Side
 from accord.table.sinks.files import write_file
 
 FILE = "agreement.toml"
+_CALLED = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME})
+_EXPECTED = {
+    (ColumnKind.SURNAME, ColumnKind.NAME): "a family name",
+    (ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR): "a date of birth",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,6 +110,7 @@ def tell_draft(draft: Draft) -> Iterator[str]:
         f"Among made-up records with these fields, the rule finds {draft.recall:.1%} of all pairs; "
         f"{draft.precision:.1%} of what it finds is right."
     )
+    yield from _tell_lacking(draft.confirmation.answers)
     for note in alone(agreed):
         yield f"Worth knowing: {note}"
     words, _ = tell_promise(agreed)
@@ -116,6 +124,17 @@ def tell_draft(draft: Draft) -> Iterator[str]:
         yield f"Expected: {draft.expected.describe()}."
     if told_of := accuracy(agreed):
         yield f"The answer: {told_of}."
+
+
+def _tell_lacking(answers: Answers) -> Iterator[str]:
+    """What tables with names of people nearly always have, and this draft has not."""
+    kinds = {one.kind for one in answers.fields}
+    if not kinds & _CALLED:
+        return
+    for some, words in _EXPECTED.items():
+        if not kinds & {*some}:
+            typed = f"`types=` COLUMN={some[0]}"
+            yield f"No column is taken for {words}: without it many pairs are lost. If one is: {typed}."
 
 
 def _tell_met(made: MadeDraft) -> str:

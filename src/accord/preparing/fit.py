@@ -87,7 +87,8 @@ class Placed:
         for name, source in layout.columns.items():
             assert not isinstance(source, str)
             if source.part in OF_NAMES:
-                yield f"{name} is the {source.part} name in '{source.column}', as {source.order}."
+                kind = "given name" if source.part == "given" else "family name"
+                yield f"{name} is the {kind} in '{source.column}', as {source.order}."
 
     def tell_unused(self, layout: Layout) -> Iterator[str]:
         """The columns that an agreement has no use for."""

@@ -202,6 +202,7 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
+    _require_read(data, tally, records.size)
     if side is not None:
         agreement.protocol.refuse_records(agreement.task, side, records)
     # Where records of the two sides fall differs, but not whether they fall anywhere.
@@ -209,6 +210,17 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
     over = tuple(agreement.protocol.over_cap(agreement.task, side or Side.A, records))
     refused = agreement.protocol.refuses_full
     return TableCheck(data, records.size, records.left_out, tally, *bins, over, refused, found, records)
+
+
+def _require_read(data: TableLike, tally: Tally, rows: int) -> None:
+    """Raise if most cells of a column count as empty because they cannot be read."""
+    faults = [
+        Fault(f"column '{column}'", f"in {many:,} of {rows:,} rows it {reason}.")
+        for (column, reason), many in tally.unread.items()
+        if 2 * many > rows
+    ]
+    if faults:
+        raise DataError(name_of(data), faults)
 
 
 def write_layout(layout: Layout, data: TableLike, path: Path, may_replace: bool) -> None:
