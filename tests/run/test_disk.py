@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -66,23 +67,32 @@ def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.
         check_full(tmp_path / str(at), monkeypatch, Side.A, at)
 
 
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from accord.errors import StateError
+from accord.state.journal import FileJournal
+path = Path(sys.argv[1])
+journal = FileJournal(path)
+journal.recall()
+room = path.stat().st_size + 100
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+try:
+    journal.keep((b"x" * 1000,))
+except StateError as error:
+    print(error)
+"""
+
+
 def test_a_disk_that_takes_a_part(tmp_path: Path) -> None:
     """Near its end a disk takes some bytes of an answer and says nothing; the next write fails."""
     path = tmp_path / "journal"
     path.write_bytes(TAG)
     journal = FileJournal(path)
     journal.keep((b"first",))
-    pid = os.fork()
-    if pid == 0:
-        room = path.stat().st_size + 100
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        try:
-            journal.keep((b"x" * 1000,))
-        except StateError as error:
-            os._exit(0 if "Make room" in str(error) else 1)
-        os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     journal.close()
+    done = subprocess.run([sys.executable, "-c", LIMITED, path], capture_output=True, text=True)
+    assert "Make room" in done.stdout, done.stderr
     assert path.stat().st_size == len(TAG) + 24 + 5 + 100, "the limit was not reached"
     again = FileJournal(path)
     assert (again.steps, again.torn) == (1, 100)

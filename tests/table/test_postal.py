@@ -62,8 +62,8 @@ def test_the_order_is_that_of_most_cells() -> None:
     assert full_share(["Lipová 12, 602 00 Brno", "Lipová 12"], ADDRESSES) == 0.5
     assert full_share([], PLACES) == 0.0
     # Years, and numbers in the names of things.
-    for cells in (["London, 1897", "Paris 1888"], ["Toy Story 1995 Animation", "Logitech Mouse 1000 Black"]):
-        assert full_share(cells, (*PLACES, *ADDRESSES)) == 0.0
+    for things in (["London, 1897", "Paris 1888"], ["Toy Story 1995 Animation", "Logitech Mouse 1000 Black"]):
+        assert full_share(things, (*PLACES, *ADDRESSES)) == 0.0
 
 
 @given(st.lists(st.text(max_size=30), max_size=6), st.sampled_from([*PLACES, *ADDRESSES]))
