@@ -370,7 +370,7 @@ OTHER_SEXES = frozenset("bn")
 """Letters that mean a sex only so."""
 NUMBERED_SEXES = {"1": "m", "2": "f"}
 """By ISO 5218; 0 is not known and 9 not applicable."""
-UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i"])
+UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i", "o"])
 _ANSWERS = {
     "yes": "yes y true t 1 ja j wahr oui o vrai sí sì si s verdadero vero sim verdadeiro tak prawda ano",
     "no": "no n false f 0 nein falsch non faux falso não nao nie fałsz nee onwaar nej falskt",
