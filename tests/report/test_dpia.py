@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement, OtherEngine, OtOptions
-from accord.datasets.starter import starter
+from accord.datasets.starter import starter, starter_text
 from accord.errors import AccordError
 from accord.report.dpia import assess
 from accord.report.dpia_risks import CHEATING, OPEN
@@ -232,6 +232,13 @@ def test_the_command_writes_it_and_replaces_nothing(done: dict[Side, Office], tm
         accord(office, "report", run, "--dpia", "--out", str(tmp_path / "dpia.html"))
     with pytest.raises(AccordError, match=r"\.html"):
         accord(office, "report", run, "--out", str(tmp_path / "run.md"))
+
+
+def test_it_is_begun_with_an_agreement_before_any_run(tmp_path: Path, done: dict[Side, Office]) -> None:
+    office, agreement, out = done[Side.A], tmp_path / "agreement.toml", tmp_path / "dpia.md"
+    agreement.write_text(starter_text("people", "0" * 32))
+    assert "points are open" in accord(office, "report", str(agreement), "--dpia", "--out", str(out))
+    assert "no receipt of a run was at hand" in out.read_text()
 
 
 def test_a_run_that_is_not_done_leaves_it_open(known: dict[Side, Remembered]) -> None:

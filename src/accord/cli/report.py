@@ -17,12 +17,18 @@ from accord.cli.pages import require_page, write_page
 from accord.cli.terminal import say
 from accord.wording import counted
 
+_SHOWN = "It may be shown to others."
+
 
 def report(
     context: typer.Context,
     run: Annotated[
         str,
-        typer.Argument(metavar="RUN", help="As `accord runs` names it.", autocompletion=complete_run),
+        typer.Argument(
+            metavar="RUN",
+            help="As `accord runs` names it; with --dpia also an agreement, FILE.toml, before any run.",
+            autocompletion=complete_run,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Where to write it: FILE.html, or FILE.md with --dpia.")],
     share: Annotated[
@@ -41,15 +47,18 @@ def report(
     What was agreed, who learned what, what it cost. The page loads nothing from anywhere; without --share
     it is for your own eyes. With --dpia it is a file to go on writing, for your data protection officer.
     """
+    from accord.agreement.file import read_agreement
     from accord.errors import UsageError
     from accord.report.dpia import assess
-    from accord.report.dpia_risks import OPEN
     from accord.report.receipt_page import share as share_run
     from accord.report.run_page import describe_forgotten, describe_run
     from accord.run.remembered import Forgotten, no_receipt, remember
     from accord.state.folder import open_state
 
     require_page(out, (), force, "out", ".md" if dpia else ".html")
+    if dpia and run.endswith(".toml"):
+        _write_dpia(assess(read_agreement(Path(run))), out, force)
+        return
     found = remember(open_state(named_state(context), os.environ, new=False), run)
     if isinstance(found, Forgotten):
         if share or dpia:
@@ -57,7 +66,8 @@ def report(
             raise UsageError(problem=f"The run {run} was forgotten; {made}.")
         content = describe_forgotten(found)
     elif dpia:
-        content = assess(found.agreement, found.receipt)
+        _write_dpia(assess(found.agreement, found.receipt), out, force)
+        return
     elif not share:
         content = describe_run(found)
     elif found.receipt is None:
@@ -66,8 +76,14 @@ def report(
         )
     else:
         content = share_run(found.agreement, found.receipt)
-    write_page(out, content, force, "out", private=not (share or dpia))
-    if dpia:
-        open_points = counted(content.count(OPEN), "point is", "points are")
-        say(f"{open_points} open, marked '{OPEN} by …]'. It is no legal advice.")
-    say("It may be shown to others." if share or dpia else "It is for your own eyes.")
+    write_page(out, content, force, "out", private=not share)
+    say(_SHOWN if share else "It is for your own eyes.")
+
+
+def _write_dpia(content: str, out: Path, force: bool) -> None:
+    from accord.report.dpia_risks import OPEN
+
+    write_page(out, content, force, "out", private=False)
+    open_points = counted(content.count(OPEN), "point is", "points are")
+    say(f"{open_points} open, marked '{OPEN} by …]'. It is no legal advice.")
+    say(_SHOWN)
