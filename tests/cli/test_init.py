@@ -44,7 +44,7 @@ def init(**given: Any) -> None:
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> Done:
-    done = accord(folder, "init", *arguments)
+    done = accord(folder, "--state", "state", "init", *arguments)
     assert done.returncode == code, done.stderr
     return done
 
@@ -124,7 +124,7 @@ def test_whose_card_it_is_follows_from_the_identity_or_from_where_the_table_is(s
     (shop / "there" / "b.csv").write_text(SHOP)
     fitted = ("--from", "there/b.csv", "--for", "agreement.toml", "--yes", "--force")
     assert "your card as south" in run(shop, *fitted).stderr
-    assert accord(shop, "identity", "--name", "north").returncode == 0
+    assert accord(shop, "--state", "state", "identity", "--name", "north").returncode == 0
     assert "your card as north" in run(shop, *fitted).stderr
 
 
