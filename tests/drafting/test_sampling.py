@@ -89,7 +89,8 @@ def test_a_first_line_that_is_a_record_is_told_and_none_of_it_is_shown(tmp_path:
     with pytest.raises(DataError) as told:
         look_at(path, Layout())
     assert [fault.place for fault in told.value.faults] == ["column 3", "column 4"]
-    assert not any(cell in str(told.value) for cell in rows[0].split(","))
+    shown = " ".join(map(str, told.value.faults))
+    assert not any(cell in shown for cell in rows[0].split(","))
     # Days are names where what stands below is something else.
     path.write_text("id,2024-01-01,2024-02-01\n1,3,4\n2,5,6\n")
     assert [sample.column for sample in look_at(path, Layout()).samples][1] == "2024-01-01"
