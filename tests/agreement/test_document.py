@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,17 @@ def test_a_difference_is_said_in_words() -> None:
         "protocol.A.epsilon is '1.6' in ours and '0.4' in theirs.",
     ]
     assert diff(ours, ours) == []
+
+
+def test_of_a_score_what_differs_is_told() -> None:
+    text = starter_text("people", "00000000")
+    bound = re.search(r"^\) >= (\d+)$", text, re.M)
+    assert bound is not None
+    theirs = parse_agreement(text.replace(bound[0], ") >= 20"))
+    assert diff(parse_agreement(text), theirs) == [
+        f"rule lists only in ours: >= {bound[1]}.",
+        "rule lists only in theirs: >= 20.",
+    ]
 
 
 @given(st.sampled_from(KINDS), st.sampled_from(KINDS))

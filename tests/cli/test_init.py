@@ -135,6 +135,17 @@ def test_what_tables_of_people_nearly_always_have_is_missed(tmp_path: Path) -> N
     assert "If one is: --type COLUMN=birth." in told
 
 
+def test_names_that_cannot_be_taken_apart_for_sure_are_told(tmp_path: Path) -> None:
+    names = ("Deolinda Ferreira Silva", "João Gomes Pinto", "Ana Reis")
+    rows = "".join(f"{row},{name},1980-01-0{row}\n" for row, name in enumerate(names, 1))
+    (tmp_path / "t.csv").write_text("id,Nome completo,Data de nascimento\n" + rows)
+    run(tmp_path, "--template", "people")
+    told = run(tmp_path, "--from", "t.csv", "--for", "agreement.toml", "--yes").stderr
+    assert "surname is the family name in 'Nome completo', as given surname." in told
+    assert told.count("Many names in 'Nome completo' have three words or more") == 1
+    assert "No column is taken for sex: every record counts as having none." in told
+
+
 def test_without_a_terminal_the_missing_answers_are_named(shop: Path) -> None:
     done = run(shop, "--from", "shop.csv", code=2)
     assert "--yes accepts the guessed types (sku=" in done.stderr
@@ -265,10 +276,8 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     (shop / "shop.csv").write_text("sku,title,Brutto-Preis,code\ns1,Sony,ab 149,x1\ns2,Bose,ab 399,x2\n")
     told = run(shop, *FROM).stderr
     assert "'Brutto-Preis' is left out: its name says price" in told
-    assert "`accord init --type Brutto-Preis=price` uses it anyway" in told
-    assert (
-        "'code' is left out: another column names the records. `accord init --type code=identifier`" in told
-    )
+    assert "--type Brutto-Preis=price uses it anyway" in told
+    assert "'code' is left out: another column names the records. --type code=identifier uses" in told
     assert "149" not in told
     settled = ("--type", "Brutto-Preis=skip", "--type", "code=identifier")
     assert "left out" not in run(shop, *FROM, *settled, "--force").stderr

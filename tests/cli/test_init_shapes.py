@@ -140,7 +140,7 @@ def test_what_a_table_lacks_is_absent_and_told(tmp_path: Path) -> None:
     fit = ("init", "--from", "t.csv", "--for", "agreement.toml", "--yes", "--force")
     done = accord(tmp_path, *fit)
     assert done.returncode == 0, done.stderr
-    assert "Your table has no phone: every record counts as having none." in done.stderr
+    assert "No column is taken for phone: every record counts as having none." in done.stderr
     assert read_layout(tmp_path / "t.csv.layout.toml").source("phone").absent
     strict = AGREED.replace(
         'suffix = 7 }\nencoder = "hash"\nmissing = "differs"', 'suffix = 7 }\nencoder = "hash"'
@@ -178,7 +178,7 @@ def test_things_are_found_by_vocabulary_and_by_name_and_not_guessed(tmp_path: Pa
     fit = ("init", "--from", "t.csv", "--for", "agreement.toml", "--yes", "--as-of", "2024-06-30")
     done = accord(tmp_path, *fit, "--type", "Strichcode=identifier:isbn", "--type", "Wattage=number")
     assert done.returncode == 0, done.stderr
-    assert "Your table has no text_2: every record counts as having none (it may be" in done.stderr
+    assert "No column is taken for text_2: every record counts as having none (it may be" in done.stderr
     assert "'Zustandsangabe' or 'Lagerplatz'" in done.stderr
     assert "Not used, for want of an agreed field: 'Zustandsangabe', 'Lagerplatz'." in done.stderr
     layout, fields = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from accord.agreement.document import Agreement
@@ -36,7 +37,14 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
             pairs = enumerate(zip(ours, theirs, strict=True), 1)
             return [line for i, (a, b) in pairs for line in _compare(f"{path}[{i}]", a, b)]
         return [f"{path} has {len(ours)} parts in ours and {len(theirs)} in theirs."]
+    if path == "rule" and all(len(_parts(rule)) > 1 for rule in (ours, theirs)):
+        return _compare_lists(path, _parts(ours), _parts(theirs))
     return [f"{path} is {_show(ours)} in ours and {_show(theirs)} in theirs."]
+
+
+def _parts(rule: str) -> list[str]:
+    """The comparisons of a score, and its threshold; of other rules their whole."""
+    return [part.strip() for part in re.split(r";|\)(?= >= -?\d+$)", rule)]
 
 
 def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:

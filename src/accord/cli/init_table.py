@@ -138,12 +138,11 @@ def _look(told: Told, is_agreed: bool = False) -> SeenTable:
 
 def _tell_left_out(seen: SeenTable, told: Told) -> None:
     """Where nobody is asked, each column that is left out, and why."""
-    from accord.cli.link import plain
     from accord.drafting.confirming import explain
 
     for one in explain(seen.columns, told.as_of):
         if one.note:
-            say(plain(one.tell()), err=True)
+            _tell_own(one.tell())
 
 
 def _require_answers(seen: SeenTable, told: Told) -> None:

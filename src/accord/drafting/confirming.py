@@ -47,7 +47,7 @@ class Column:
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
         # What cannot name records does not do so because its owner says so.
         can_be = self.is_.kind is ColumnKind.SKIP and self.meant is not ColumnKind.ID
-        anyway = f" `accord init --type {typed}` uses it anyway." if can_be else ""
+        anyway = f" `types=` {typed} uses it anyway." if can_be else ""
         return f"'{self.name}' is left out: {self.note}.{anyway}"
 
 

@@ -91,7 +91,7 @@ _CALLED: dict[ColumnKind, str] = {
     ColumnKind.STREET: (
         "street streetname streetaddress address address1 addressline1 addr addr1 strasse str anschrift "
         "adresse adresse1 rue voie calle direccion via indirizzo straat straatnaam adres rua morada endereco "
-        "ulica gata gatuadress adress "
+        "ulica gata gatuadress adress utdelningsadress domicilio residenza recapito logradouro vejnavn "
         "ulice adresa bydliste trvalebydliste bydlisko utca lakcim vej gade gateadresse "
         "katuosoite osoite strada"
     ),
@@ -113,7 +113,7 @@ _CALLED: dict[ColumnKind, str] = {
         "movil cellulare telefoon telefoonnummer mobiel telefone telemovel celular komorka telnr "
         "telefonu telefonico contact contacto contatto contato kontakt kontaktowy mobiltelefon "
         "telefoonnr telefonni telefonne telefonnicislo telefonnecislo mobilni telefonszam tlf tlfnr "
-        "puhelin puhelinnumero telefonul gsm gsmnummer"
+        "puhelin puhelinnumero telefonul gsm gsmnummer tfno mobilnr"
     ),
     ColumnKind.EMAIL: (
         "email mail emailaddress mailaddress emailadresse courriel correo correoelectronico emailadres "

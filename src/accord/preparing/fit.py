@@ -44,6 +44,8 @@ _LAY_OUT = (
     'columns={"NAME": {"column": "…", "missing": ["unknown"]}}.'
 )
 _SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
+_CORE = ("given", "surname", "name", "birth")
+_MANY_WORDS, _OFTEN = 3, 0.3
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
 
@@ -83,12 +85,25 @@ class Placed:
             yield f"'{column}' is taken for {name}, as the only one of its type; `types=` {typed} if not."
         for name in self.absent:
             why = f" ({self.fitted.why[name]})" if self.fitted.why[name] else ""
-            yield f"Your table has no {name}: every record counts as having none{why}."
+            lost = " Without it many pairs are lost." if name in _CORE else ""
+            yield f"No column is taken for {name}: every record counts as having none{why}.{lost}"
         for name, source in layout.columns.items():
             assert not isinstance(source, str)
             if source.part in OF_NAMES:
                 kind = "given name" if source.part == "given" else "family name"
                 yield f"{name} is the {kind} in '{source.column}', as {source.order}."
+        yield from self._tell_long_names(layout)
+
+    def _tell_long_names(self, layout: Layout) -> Iterator[str]:
+        """Whole names that cannot be taken apart for sure: nobody sees which words are the family's."""
+        split = {layout.source(n).column for n in layout.columns if layout.source(n).part in OF_NAMES}
+        for sample in self.seen.look.samples:
+            long = [cell for cell in sample.telling if len(cell.split()) >= _MANY_WORDS]
+            if sample.column in split and len(long) > _OFTEN * len(sample.telling):
+                yield (
+                    f"Many names in '{sample.column}' have three words or more, and a family name may be two "
+                    "of them. Whole names find more pairs: let whoever has them in one column draft."
+                )
 
     def tell_unused(self, layout: Layout) -> Iterator[str]:
         """The columns that an agreement has no use for."""

@@ -51,6 +51,8 @@ _LETTERS = np.array([byte >= 128 or chr(byte).isalpha() for byte in range(256)])
 _SMALL = np.array([byte < 128 and chr(byte).islower() for byte in range(256)])
 _CROWDED = 0.4
 """Of Latin letters beyond ASCII, hardly any stands between two others."""
+_FEW = 0.02
+"""The name of somebody from elsewhere must not decide how all others are read."""
 _Counts = NDArray[np.int64]
 
 
@@ -63,7 +65,10 @@ def likeliest_page(blocks: Iterable[bytes]) -> str | None:
         return _COMMONEST
     if crowded.sum() > _CROWDED * letters:
         return None
-    return max(_ALPHABETS, key=lambda page: (_fit(page, small, inner), _fit(page, np.zeros_like(edge), edge)))
+    fits = {page: (_fit(page, small, inner), _fit(page, np.zeros_like(edge), edge)) for page in _ALPHABETS}
+    best = max(fits, key=lambda page: fits[page])
+    more = fits[best][0][0] - fits[_COMMONEST][0][0]
+    return _COMMONEST if 0 < more <= _FEW * letters else best
 
 
 def _letters(block: bytes) -> _Counts:
