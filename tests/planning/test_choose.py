@@ -18,7 +18,7 @@ def option(**changes: object) -> Option:
     known: dict[str, object] = {
         "agreement": AGREED, "agreed": False, "protocol": "laplace", "blocking": "day", "greedy": False,
         "all_pairs": False, "epsilon": {side: 1.6 for side in Side}, "delta": {side: 1e-12 for side in Side},
-        "recall": 1.0, "estimated": False,
+        "recall": 1.0, "estimated": False, "covered": 1.0,
         "bins": 100, "dummies": Range(1, 1, 1), "comparisons": Range(9e5, 1e6, 2e6),
         "bytes": Range(1e7, 1e7, 1e7), "rounds": Range(9, 9, 9), "memory": Range(1, 1, 1),
         "seconds": Range(9, 10, 11), "work": TimeSpent(10, 1, 1),
@@ -45,6 +45,50 @@ def taking(seconds: float, **changes: object) -> Option:
 
 
 AS_AGREED = Wanted(recall=1.0, max_epsilon=1.6)
+NOTHING: dict[Side, float | None] = {side: 0.0 for side in Side}
+
+
+def routed(seconds: float, **changes: object) -> Option:
+    known = {"protocol": "routed", "epsilon": NOTHING, "delta": NOTHING, "bins": 0, "estimated": True}
+    return taking(seconds, **known | {"covered": 0.997, "recall": 0.99} | changes)
+
+
+def test_what_covers_too_few_records_is_not_taken() -> None:
+    agreed, crowded = every_pair(500), routed(10, covered=0.994)
+    wish = Wanted().no_worse_than(replace(agreed, agreed=True))
+    assert [miss.name for miss in misses(crowded, wish)] == ["recall", "covered"]
+    assert choose([agreed, crowded], wish)[0] is agreed
+    nearest, missed = choose([crowded], Wanted(recall=0.9, max_epsilon=0))
+    assert (nearest, [miss.name for miss in missed]) == (crowded, ["covered"])
+    assert choose([crowded], Wanted(recall=0.9, max_epsilon=0, covered=0.99))[1] == []
+    unknown = routed(10, covered=None)
+    assert [miss.name for miss in misses(unknown, Wanted(recall=0.9))] == ["covered"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "changes", "taken"),
+    [
+        (10, {}, True),
+        (10.1, {}, False),
+        (10, {"recall": 0.969}, False),
+        (10, {"recall": 0.97}, True),
+        (10, {"covered": 0.99}, False),
+        (10, {"epsilon": {side: 0.1 for side in Side}}, False),
+    ],
+)
+def test_a_tenth_of_the_time_is_worth_a_few_matches(
+    seconds: float, changes: dict[str, object], taken: bool
+) -> None:
+    agreed, cheap = replace(every_pair(100), agreed=True), routed(seconds, **changes)
+    wish = Wanted().no_worse_than(agreed)
+    found, missed = choose([agreed, cheap], wish)
+    assert (found is cheap, missed) == (taken, [])
+    # Chosen once, it stays the choice.
+    agreed, cheap = replace(agreed, agreed=False), replace(cheap, agreed=True)
+    if taken:
+        assert choose([agreed, cheap], Wanted().no_worse_than(cheap))[0] is cheap
+    # A recall that somebody asks for is kept.
+    assert choose([agreed, cheap], replace(wish, recall=1.0, by_default=False))[0] is agreed
 
 
 def test_no_epsilon_is_spent_where_ten_minutes_are_enough() -> None:

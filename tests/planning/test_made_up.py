@@ -9,9 +9,10 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
-from accord.planning.made_up import make_up_pairs
+from accord.planning.made_up import make_up_pairs, make_up_samples
 from accord.planning.recall import share_met
 from accord.rules.evaluate import Tables, holds
+from accord.side import Side
 from tests.protocols.worlds import agreement
 
 
@@ -23,7 +24,7 @@ def test_templates_are_met_by_most_of_their_pairs(kind: str) -> None:
     tables, rows = Tables(agreed.fields, *(side.columns for side in found)), np.arange(len(found[0]))
     accepted = holds(agreed.rule, tables, rows, rows).mean()
     assert accepted > 0.6
-    met = share_met(agreed.task, *found, (1000, 1000), [])
+    met = share_met(agreed.task, *found, {})
     assert met is not None
     assert (met == 1.0) == (not agreed.plan.losses(agreed.rule))
     assert met > 0.97
@@ -62,6 +63,14 @@ def test_every_kind_of_field_can_be_made_up(kind: str) -> None:
     found = make_up_pairs(agreed)
     assert found is not None
     assert found[0].columns["z"].present.mean() > 0.9
+    samples = make_up_samples(agreed, (300, 40), 200)
+    assert samples is not None
+    assert [(one.rows, one.size, one.half is None) for one in samples.values()] == [
+        (200, 300, False),
+        (40, 40, True),
+    ]
+    if kind not in ("bloom", "letters", "short"):
+        assert samples[Side.A].tables[0]["z"].present.mean() > 0.9
 
 
 @pytest.mark.parametrize(
@@ -82,7 +91,7 @@ def test_what_is_agreed_leaves_no_row_out(change: dict[str, Any]) -> None:
     found = make_up_pairs(agreed)
     assert found is not None
     assert len(found[0]) == len(found[1]) == 2000
-    met = share_met(agreed.task, *found, (1000, 1000), [])
+    met = share_met(agreed.task, *found, {})
     assert met is not None
     assert met > 0.8
     if "sex" in change:

@@ -76,5 +76,5 @@ def test_pairs_that_the_rule_accepts_are_looked_for_in_the_bins() -> None:
     agreed = agreement(blocking=passes("x"), rule="euclidean(x, y) <= 1")
     a, b = records([(1, 1), (4, 4), (9, 9)], agreed), records([(1, 2), (5, 4), (0, 0)], agreed)
     # The third pair is no match; the second is one and has another x.
-    assert share_met(agreed.task, a, b, (3, 3), []) == 0.5
-    assert share_met(agreed.task, a, records([(9, 9), (9, 9), (0, 0)], agreed), (3, 3), []) is None
+    assert share_met(agreed.task, a, b, {}) == 0.5
+    assert share_met(agreed.task, a, records([(9, 9), (9, 9), (0, 0)], agreed), {}) is None

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
 from accord.agreement.document import Agreement, DisclosedColumns
 from accord.agreement.file import require_sound
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
+from accord.fields.columns import Column, Records, rows_of
 from accord.fields.load import load_records
 from accord.network import Network
+from accord.planning.choose import Wanted
+from accord.planning.made_up import make_up_samples
 from accord.planning.plan import Own, PlanQuestion, _Planner, make_plan, route
 from accord.planning.routes import _makes_whole
 from accord.protocols.parts.output import Output
+from accord.protocols.sharing import Sample
+from accord.rules.evaluate import Tables, holds
 from accord.side import Side
 from tests.protocols import worlds
 
@@ -27,6 +39,63 @@ def test_people_are_routed_by_keys_that_few_share() -> None:
     assert found.largest_epsilon == 0
     assert len(found.agreement.passes) > 3
     assert found.comparisons.expected < 20_000 * 20_000 / 1000
+
+
+@pytest.mark.parametrize("records", [5_000, pytest.param(400_000, marks=pytest.mark.slow)])
+def test_a_plan_keeps_the_coverage_and_the_recall_that_it_expects(records: int) -> None:
+    """Counted on generated tables that the plan has not seen: of 5,000 records chance moves the share of
+    uncovered ones by about .1 %."""
+    asked = PlanQuestion((records, records), Network(100, 20))
+    found = make_plan(starter("people"), asked)
+    choice, agreed = found.choice, found.choice.agreement
+    assert choice.protocol == "routed"
+    assert choice.covered is not None
+    assert choice.recall is not None
+    assert choice.covered >= 0.995
+    made = generate_people(records, 0.5, 77)
+    both = [load_records(table, agreed.fields, agreed.salt) for table in (made.a, made.b)]
+    samples = {
+        side: Sample.of(side, own.columns, records, records) for side, own in zip(Side, both, strict=True)
+    }
+    assert agreed.protocol.covered(agreed.task, samples) >= 0.995
+    left, right = (_in_order(own, made.truth[name]) for own, name in zip(both, ("id_a", "id_b"), strict=True))
+    tables, every = Tables(agreed.fields, left, right), np.arange(len(made.truth))
+    accepted = every[holds(agreed.rule, tables, every, every)]
+    met = agreed.protocol.meets(agreed.task, tables, accepted, samples)
+    assert met.mean() == pytest.approx(choice.recall, abs=0.005)
+    assert met.sum() / len(every) >= 0.98
+
+
+def _in_order(own: Records, ids: pa.ChunkedArray) -> dict[str, Column]:
+    rows = np.asarray(pc.index_in(ids, own.ids))
+    return {name: rows_of(column, rows) for name, column in own.columns.items()}
+
+
+def test_coverage_that_is_asked_for_costs_comparisons() -> None:
+    few, many = (
+        make_plan(starter("people"), replace(ASKED, wish=Wanted(covered=c))).choice for c in (0.9, 0.999)
+    )
+    assert few.covered is not None
+    assert many.covered is not None
+    assert few.covered < 0.999 <= many.covered
+    assert few.comparisons.expected < many.comparisons.expected
+
+
+def test_a_one_sided_result_and_an_answer_need_no_coverage_on_a_side_that_shows_nothing() -> None:
+    plain = route(starter("people"), ASKED)
+    assert plain is not None
+    samples = make_up_samples(plain, (20_000, 20_000), 1 << 20)
+    assert samples is not None
+    many = samples[Side.A].tables[0]
+    repeated = {name: rows_of(column, np.arange(20_000) // 8) for name, column in many.items()}
+    crowded = {**samples, Side.A: Sample.of(Side.A, repeated, 20_000, 20_000)}
+
+    def covered(**output: object) -> float:
+        task = replace(plain.task, output=Output.model_validate(output))
+        return plain.protocol.covered(task, crowded)
+
+    assert covered(answer="count", epsilon=1) == 1
+    assert covered() == covered(to="B") < 0.9 < covered(to="A")
 
 
 def test_keys_and_caps_say_nothing_of_ones_own_table() -> None:

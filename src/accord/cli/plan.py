@@ -50,6 +50,14 @@ def plan(
         float | None,
         typer.Option(help="The share of all matches that must be found; default: as in the agreement."),
     ] = None,
+    covered: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of records on either side for which the promise must be expected to hold; "
+            "default: 99.5%.",
+        ),
+    ] = None,
     max_time: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="No more time than this; default: a day, 600 s with ε = 0."),
@@ -114,6 +122,7 @@ def plan(
         overlap=overlap,
         network=network,
         recall=recall,
+        covered=covered,
         max_time=max_time,
         max_bytes=max_bytes,
         max_epsilon=max_epsilon,
@@ -155,12 +164,13 @@ def show(found: Plan) -> None:
 
     ranked = sorted(found.options, key=lambda one: (one is not found.choice, not one.agreed, cost(one)))
     most = max(one.seconds.expected for one in ranked[:_MOST_ROWS])
-    names: tuple[str, ...] = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time", "")
+    names: tuple[str, ...] = ("", "protocol", "blocking", "ε", "recall", "covered", "comparisons", "bytes")
+    names = (*names, "time", "")
     rows = [_row(one, found, most) for one in ranked[:_MOST_ROWS]]
     if any(any(one.widths) for one in ranked):
-        names = (*names[:5], "±", *names[5:])
+        names = (*names[:6], "±", *names[6:])
         for row, option in zip(rows, ranked, strict=False):
-            row.insert(5, "; ".join(f"{width:,}" for width in dict.fromkeys(option.widths)))
+            row.insert(6, "; ".join(f"{width:,}" for width in dict.fromkeys(option.widths)))
     a, b = found.sizes
     title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
     if found.workers > 1:
@@ -182,6 +192,7 @@ def _row(option: Option, found: Plan, most: float) -> list[str]:
         option.blocking or "none",
         "none" if epsilon is None else f"{epsilon:g}",
         option.tell_recall(),
+        option.tell_covered(),
         f"{option.comparisons.expected:,.0f}",
         sized(round(option.bytes.expected)),
         lasting(option.seconds.expected),

@@ -58,6 +58,13 @@ def generate_people(
     return Generated(tables[0], tables[1], pa.table({**truth, "errors": _kinds(*came)}))
 
 
+def whole_names(table: pa.Table) -> pa.Array:
+    """Given name and surname as one text, null where both are missing."""
+    parts = (pc.fill_null(table[name].combine_chunks(), "") for name in ("given", "surname"))
+    joined = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, " "))
+    return pc.if_else(pc.equal(joined, ""), None, joined)
+
+
 def _kinds(first: Mapping[str, Flags], second: Mapping[str, Flags]) -> pa.Array:
     """The kinds of errors that either record has, as words."""
     kinds = list(first)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from accord.datasets import things
 from accord.datasets.generated import Generated
-from accord.datasets.people import generate_people
+from accord.datasets.people import generate_people, whole_names
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.drafting.answers import about_people, title_of
 from accord.drafting.kinds import ColumnKind, Confirmed
@@ -134,8 +134,7 @@ class _Table:
 
 
 def _whole_names(table: _Table) -> pa.Array:
-    names = table.people["given"], table.people["surname"]
-    return pc.binary_join_element_wise(*names, " ", null_handling="skip").combine_chunks()
+    return whole_names(table.people)
 
 
 def _names_of_some(table: _Table) -> pa.Array:

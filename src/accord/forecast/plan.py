@@ -18,6 +18,7 @@ from accord.agreement.document import Agreement
 from accord.arguments import (
     as_path_or_none,
     require,
+    require_share,
     require_text,
     require_text_or_none,
     wrong,
@@ -29,7 +30,7 @@ from accord.fields.own_cells import read_settled
 from accord.fields.schema import agreed_columns
 from accord.forecast.pace import measure_pace
 from accord.network import Network
-from accord.planning.choose import Wanted
+from accord.planning.choose import COVERED, Wanted
 from accord.planning.figures import Plan, Warning
 from accord.planning.plan import NETWORKS, Own, PlanQuestion, agreed_network, make_plan
 from accord.planning.recall import with_errors
@@ -57,6 +58,7 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     overlap: float | None = None,
     network: str | None = None,
     recall: float | None = None,
+    covered: float | str | None = None,
     max_time: float | None = None,
     max_bytes: float | None = None,
     max_epsilon: float | None = None,
@@ -72,10 +74,14 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     partner's is assumed to be the same unless it is named. `layout` says how the file is laid out.
 
     `overlap` is the share of the smaller table that is expected to match something, 0.3 by default.
-    `network` is "lan", "wan", or
-    Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice finds `recall` of
-    all matches, within seconds, bytes and ε as named; by default what is agreed, and at most a day. Of what
-    does, it is the quickest with ε = 0 if that takes ten minutes or less, or `max_time`; else the quickest.
+    `network` is "lan", "wan", or Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one.
+
+    The choice finds `recall` of all matches, by default as many as the agreement. Its promise is expected to
+    hold for a share `covered` of the records on either side, 0.995 by default: that of `routed` does not hold
+    for a record that shares a key with too many others. It takes no more seconds, bytes and ε than named, by
+    default the agreed ε and at most a day. Of these options it is the quickest with ε = 0 if that takes ten
+    minutes or less, or `max_time`, and else the quickest.
+
     With data, the account `dataset` that is kept in the folder `state` is asked whether it would allow the
     agreed run. With `workers` the time is for that
     many processes per side, but no more than this machine has cores; the partner is assumed to have as many.
@@ -83,10 +89,11 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     """
     _require_kinds(agreement, data, party, layout, dataset)
     wish = Wanted(
-        None if recall is None else _number("recall", recall),
-        _positive("max_time", max_time),
-        _positive("max_bytes", max_bytes),
-        _epsilon(max_epsilon),
+        recall=None if recall is None else _number("recall", recall),
+        max_time=_positive("max_time", max_time),
+        max_bytes=_positive("max_bytes", max_bytes),
+        max_epsilon=_epsilon(max_epsilon),
+        covered=COVERED if covered is None else require_share("covered", covered),
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)

@@ -1,11 +1,13 @@
 """The one policy: which option to take, why, and what is worth a warning.
 
-An option must meet every wish: a share of the matches, time, bytes, ε. What nobody wishes otherwise is what
-is agreed: no larger ε, and no fewer matches, but for one in a hundred of them where nothing is told and the
-agreed blocking loses some anyway; and at most a day. Of those that do,
+An option must meet every wish: a share of the matches, a share of covered records, time, bytes, ε. The
+defaults are those of the agreement: no larger ε, and no fewer matches, but for one in a hundred of them at
+ε = 0 if the agreed blocking loses some anyway; at least 99.5 % covered records; and at most a day. Of the
+options that meet them,
 
-    1. the quickest with ε = 0, if it takes at most ten minutes, or as long as was said; and of these rather
-       one that is sure to find all matches;
+    1. the quickest with ε = 0, if it takes at most ten minutes, or the stated limit; of these rather one that
+       is sure to find all matches, unless another one is a *bargain*: it takes a tenth of the seconds, is
+       expected to find 97 % of its matches, and covers as many records as wished;
     2. else the quickest.
 
 Where none does, the nearest is shown, which keeps the ε and fails by the least, with what would help: that is
@@ -33,6 +35,10 @@ DAY = 86_400.0
 """Seconds that anything may take, if nobody says."""
 _LEVELS = 200
 """Estimates of a recall that are the same in so many parts say the same: half a percent."""
+COVERED = 0.995
+"""The least share of covered records by default."""
+_TENTH, _MOST_OF_THEM = 0.1, 0.97
+"""Of the seconds and of the matches of another option, for a bargain."""
 _NEARLY = 0.01
 """Of all matches, those that may be missed for it if nothing need be told at all: estimates are no better."""
 _LOW = 0.9
@@ -57,8 +63,12 @@ class Wanted:
     """None where anything will do."""
     max_epsilon: float | None = None
     """By default the agreed one."""
+    covered: float = COVERED
+    """The share of records on either side for which the promise is expected to hold."""
     spared: float = 0.0
     """By how much less may be found where nothing is told (ε = 0) than where something is."""
+    by_default: bool = False
+    """Whether the recall is that of the agreement, so that a bargain may find less."""
 
     def no_worse_than(self, agreed: Option) -> Wanted:
         """With what is agreed where nothing else is wished for."""
@@ -72,6 +82,7 @@ class Wanted:
             recall=recall if self.recall is None else self.recall,
             max_epsilon=epsilon if self.max_epsilon is None else self.max_epsilon,
             spared=_NEARLY if self.recall is None and agreed.estimated and epsilon else 0.0,
+            by_default=self.recall is None,
         )
 
 
@@ -98,6 +109,11 @@ def misses(option: Option, wish: Wanted) -> list[Miss]:
     elif option.recall is not None and option.recall < recall - _SLACK:
         words = f"it finds {option.recall:.1%} of the matches, but {recall:.1%} are wanted"
         found.append(Miss("recall", words, recall / max(option.recall, _SLACK)))
+    if option.covered is None or option.covered < wish.covered - _SLACK:
+        share = "an unknown share" if option.covered is None else f"{1 - option.covered:.2%}"
+        words = f"it leaves {share} of the records uncovered, but at most {1 - wish.covered:.2%} is wanted"
+        factor = inf if not option.covered else wish.covered / option.covered
+        found.append(Miss("covered", words, factor))
     if wish.max_epsilon is not None and (epsilon is None or epsilon > wish.max_epsilon + _SLACK):
         words = "it promises nothing" if epsilon is None else f"its ε is {epsilon:g}"
         factor = inf if epsilon is None else epsilon / max(wish.max_epsilon, _SLACK)
@@ -135,18 +151,36 @@ def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]
     missed = {id(option): misses(option, wish) for option in options}
     good = [option for option in options if not missed[id(option)]]
     soon = [one for one in good if one.largest_epsilon == 0 and (wish.max_time or one.usual <= SOON)]
-    # What is sure to find all matches, and soon, is not given up for what is sooner.
-    soon = [one for one in soon if one.recall == 1.0 and not one.estimated] or soon
+    sure = [one for one in soon if one.recall == 1.0 and not one.estimated]
     if good:
-        return min(soon or good, key=lambda one: (*cost(one), not one.agreed, -(one.recall or 0.0))), []
+        best = min(sure or soon or good, key=_preference)
+        return min(_bargains(options, best, wish), key=_preference, default=best), []
     nearest = min(options, key=lambda one: (_distance(missed[id(one)]), cost(one)))
     return nearest, missed[id(nearest)]
+
+
+def _preference(option: Option) -> tuple[float, float, bool, float]:
+    return *cost(option), not option.agreed, -(option.recall or 0.0)
+
+
+def _bargains(options: Sequence[Option], best: Option, wish: Wanted) -> list[Option]:
+    """Options with ε = 0 that find a little less than the best one, at a fraction of its cost."""
+    if best.largest_epsilon != 0 or not best.recall or not wish.by_default:
+        return []
+    return [
+        one
+        for one in options
+        if one.largest_epsilon == 0
+        and one.usual <= _TENTH * best.usual
+        and (one.recall or 0.0) >= _MOST_OF_THEM * best.recall
+        and all(miss.name == "recall" for miss in misses(one, wish))
+    ]
 
 
 def _distance(missed: list[Miss]) -> tuple[bool, float]:
     """How far an option is from the wish: by all factors together. Neither a promise nor matches are traded
     for time."""
-    firm = ("max-epsilon", "recall")
+    firm = ("max-epsilon", "recall", "covered")
     return any(miss.name in firm for miss in missed), prod(miss.factor for miss in missed)
 
 
@@ -165,6 +199,8 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
             f"{sized(round(choice.bytes.expected))}, "
             f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
+    if trade := _trade(options, choice):
+        parts.append(trade)
     if told := choice.tell_widths():
         parts.append(f"Its answer: {told}.")
     agreed = next(option for option in options if option.agreed)
@@ -175,6 +211,19 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     if cheaper := _cheaper_rejected(options, choice, wish):
         parts.append(f"Quicker was {cheaper[0].tell()}, rejected because {cheaper[1][0].words}.")
     return " ".join(parts)
+
+
+def _trade(options: Sequence[Option], choice: Option) -> str:
+    """What routing gives up beside all pairs, and what it saves."""
+    every = min((one for one in options if one.all_pairs), key=cost, default=None)
+    if every is None or choice.recall is None or choice.covered is None or choice.keys == 0:
+        return ""
+    return (
+        f"All pairs would take {lasting(every.seconds.expected)} and {sized(round(every.bytes.expected))}, "
+        f"find every match and cover every record. Here about {1 - choice.recall:.1%} of the matches are "
+        f"expected to be missed and {1 - choice.covered:.2%} of the records not to be covered, and the side "
+        f"that asks sees in which of the {counted(choice.keys, 'pass', 'passes')} a pair met."
+    )
 
 
 def _help(choice: Option, missed: list[Miss]) -> str:
@@ -188,6 +237,8 @@ def _help(choice: Option, missed: list[Miss]) -> str:
     if "max-time" in names:
         slow = choice.work.network + choice.work.waiting > choice.work.processor
         ways.append("a faster line" if slow else "workers")
+    if "covered" in names:
+        ways.append("keys that fewer records share, or larger caps")
     if "recall" in names:
         ways.append("a further pass, over another key")
     if "max-epsilon" in names:

@@ -91,6 +91,9 @@ class Option:
     """Of the pairs that the rule accepts; None where nobody can tell."""
     estimated: bool
     """Whether the recall is: from made-up pairs with errors."""
+    covered: float | None
+    """The expected share of records for which the promise holds, the lower of both sides; 1 where it has no
+    condition, None where it cannot be estimated."""
     bins: int
     dummies: Range
     comparisons: Range
@@ -118,6 +121,7 @@ class Option:
             "delta": {side.value: value for side, value in self.delta.items()},
             "recall": self.recall,
             "recall_estimated": self.estimated,
+            "covered": self.covered,
             "bins": self.bins,
             **{name: getattr(self, name).to_json(name != "seconds") for name in FIGURES},
             "within": [*self.widths],
@@ -129,6 +133,11 @@ class Option:
         a, b = self.epsilon.values()
         return None if a is None or b is None else max(a, b)
 
+    @property
+    def keys(self) -> int:
+        """Passes of keys, which list no bins."""
+        return 0 if self.agreement.protocol.lists_bins else len(self.agreement.task.blocking.passes)
+
     def tell_widths(self) -> str:
         """How near to the truth an answer comes; empty where none is asked for."""
         return tell_widths(self.agreement.output, self.widths)
@@ -136,6 +145,12 @@ class Option:
     def tell_recall(self) -> str:
         """As a number, with a mark if it is estimated."""
         return "?" if self.recall is None else f"{'~' if self.estimated else ''}{self.recall:.3f}"
+
+    def tell_covered(self) -> str:
+        """As a share, with a mark if it is estimated."""
+        if self.covered is None:
+            return "?"
+        return "all" if self.covered == 1 else f"~{self.covered:.2%}"
 
     def tell(self) -> str:
         """In a few words."""
@@ -205,7 +220,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """For notebooks: the options as a table, and their costs as charts."""
-        head = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time")
+        head = ("", "protocol", "blocking", "ε", "recall", "covered", "comparisons", "bytes", "time")
         ranked = sorted(self.options, key=lambda one: (one is not self.choice, not one.agreed, cost(one)))
         rows = [_cells(one, self.choice) for one in ranked[:_SHOWN]]
         body = "".join(_line(cells, "td") for cells in rows)
@@ -227,7 +242,7 @@ def _row(option: Option, chosen: bool) -> dict[str, Any]:
     plain = option.to_json()
     flat = {f"{name}_{side}": plain[name][side] for name in ("epsilon", "delta") for side in ("A", "B")}
     ranges = {f"{name}_{end}": float(value) for name in FIGURES for end, value in plain[name].items()}
-    kept = ("protocol", "blocking", "greedy", "agreed", "recall", "recall_estimated", "bins")
+    kept = ("protocol", "blocking", "greedy", "agreed", "recall", "recall_estimated", "covered", "bins")
     return {name: plain[name] for name in kept} | {"chosen": chosen} | flat | ranges
 
 
@@ -240,6 +255,7 @@ def _cells(option: Option, choice: Option) -> list[str]:
         option.blocking,
         "none" if epsilon is None else f"{epsilon:g}",
         option.tell_recall(),
+        option.tell_covered(),
         f"{option.comparisons.expected:,.0f}",
         sized(round(option.bytes.expected)),
         lasting(option.seconds.expected),

@@ -11,6 +11,7 @@ choose.py     which to take, and what to warn of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +24,6 @@ from accord.agreement.document import Agreement, OtOptions
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
 from accord.fields.columns import Records
-from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wanted, choose, explain, is_as_good, warn
@@ -31,7 +31,7 @@ from accord.planning.costs import ALL, Drawn, Spared, Terms, is_greedy
 from accord.planning.figures import Option, Plan, cost
 from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
-from accord.planning.made_up import make_up_pairs
+from accord.planning.made_up import make_up_pairs, make_up_samples
 from accord.planning.recall import recall_of, share_met
 from accord.planning.routes import routed_variant
 from accord.planning.saved import OFTEN
@@ -55,8 +55,8 @@ from accord.planning.variants import (
     with_epsilon,
 )
 from accord.protocols.base import Release, Task
+from accord.protocols.sharing import Sample
 from accord.rules.blocking.grid import GridSpec
-from accord.rules.evaluate import Tables
 from accord.secure.engine import AtOnceEngine
 from accord.side import Side
 
@@ -72,8 +72,11 @@ records: beyond this it takes minutes, and more memory than many machines have."
 MARGIN = 0.1
 """By how much a partner that is taken to be alike may differ, in comparisons."""
 
-_MANY = 20_000
-"""Made-up records by which it is told how many share a key."""
+_MOST_COUNTED, _FEW_COUNTED = 1 << 20, 1 << 15
+"""The most rows of a synthetic table by which it is counted how many share a key: where keys are chosen or
+compared, and where costs alone are shown."""
+_ROUTED_PAIRS = 8_000
+"""Synthetic pairs on which keys are chosen; what they find is estimated on others."""
 _FEW_PAIRS = 10**6
 """All of these are compared in seconds: nobody looks for keys."""
 _MOST_ROUTES = 16
@@ -206,11 +209,14 @@ class _Planner:
         agreed, sizes = self._agreement, self._asked.sizes
         grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
         known = agreed.model_dump_json(include={"fields", "salt", "rule"})
-        known += repr((sizes, grids[:1], agreed.output.epsilon, self._terms.matches))
+        covered = self._asked.wish.covered
+        known += repr((sizes, grids[:1], agreed.output, self._terms.matches, covered))
         if known not in _routes:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))
-            found = routed_variant(agreed, make_up_pairs(agreed), sizes, self._made_up(), self._terms.matches)
+            pairs = make_up_pairs(agreed, _ROUTED_PAIRS)
+            samples = make_up_samples(agreed, sizes, _MOST_COUNTED)
+            found = routed_variant(agreed, pairs, samples, covered, self._terms.matches)
             _routes[known] = None if found is None else (found.blocking, found.protocol)
         kept = _routes[known]
         return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})
@@ -344,6 +350,7 @@ class _Planner:
             spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
         margin = 0.0 if self._own is None else MARGIN
         lossy = bool(task.blocking.losses(task.rule)) or task.protocol.share_found(task) is None
+        met, covered = self._expect(task, lossy)
         costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(
             agreement=agreement,
@@ -355,8 +362,9 @@ class _Planner:
             and task.protocol.compared(task, foreseen[0][0].counts) is not None,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
-            recall=recall_of(task, self._met(task) if lossy else 1.0),
+            recall=recall_of(task, met),
             estimated=lossy,
+            covered=covered,
             bins=task.blocking.bins if agreement.passes else 0,
             dummies=costed.dummies,
             comparisons=costed.comparisons,
@@ -377,31 +385,24 @@ class _Planner:
         return make_up_pairs(self._agreement)
 
     @cached_property
-    def _like(self) -> list[Tables]:
-        """By which it is told how many records share a key: one's own table, or made-up ones of two sizes."""
+    def _samples(self) -> dict[Side, Sample] | None:
+        """By which it is told how many records share a key: one's own table, or synthetic ones."""
+        sizes = self._asked.sizes
         if self._own is None:
-            return self._made_up()
-        columns = self._own.records.columns
-        return [Tables(self._agreement.fields, columns, columns)]
+            return make_up_samples(self._agreement, sizes, _MOST_COUNTED if self._whole else _FEW_COUNTED)
+        columns, rows = self._own.records.columns, len(self._own.records)
+        return {side: Sample.of(side, columns, rows, size) for side, size in zip(Side, sizes, strict=True)}
 
-    def _made_up(self) -> list[Tables]:
-        """Made-up tables of two sizes."""
-        fields = self._agreement.fields
-        # Of the longer ones no filters are asked for, which take the most time to make.
-        keys = {name: spec for name, spec in fields.items() if not _is_filter(spec)}
-        longer = self._agreement.model_copy(update={"fields": keys})
-        made = (make_up_pairs(self._agreement), make_up_pairs(longer, _MANY) if keys else None)
-        return [Tables(fields, a.columns, b.columns) for a, b in (one for one in made if one is not None)]
+    def _expect(self, task: Task, lossy: bool) -> tuple[float | None, float | None]:
+        """The shares of synthetic matches that meet, and of synthetic records that are covered."""
+        if task.protocol.lists_bins:
+            return (self._met(task, {}) if lossy else 1.0), 1.0
+        if self._samples is None:
+            return None, None
+        return self._met(task, self._samples), task.protocol.covered(task, self._samples)
 
-    def _met(self, task: Task) -> float | None:
-        """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
-        # Bins hold whatever falls into them; only caps ask how many share a key.
-        like = () if task.protocol.lists_bins else self._like
-        return None if self._pairs is None else share_met(task, *self._pairs, self._asked.sizes, like)
-
-
-def _is_filter(spec: FieldSpec) -> bool:
-    return isinstance(spec, TextField) and not isinstance(spec.encoder, Hash)
+    def _met(self, task: Task, samples: Mapping[Side, Sample]) -> float | None:
+        return None if self._pairs is None else share_met(task, *self._pairs, samples)
 
 
 def _number(value: Fraction | None) -> float | None:

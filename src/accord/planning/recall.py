@@ -14,7 +14,7 @@ leaves its owner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +27,11 @@ from accord.datasets.people_typos import SLIPS
 from accord.fields.columns import Column, Integers, Records
 from accord.fields.schema import DateField, NumberField, TextField
 from accord.protocols.base import Task
+from accord.protocols.sharing import Sample
 from accord.rules.evaluate import Tables, holds
 from accord.rules.implied import reach
 from accord.rules.thresholds import root
+from accord.side import Side
 
 Load = Callable[[pa.Table], Records]
 """Encodes a table as the agreement says."""
@@ -114,11 +116,9 @@ def recall_of(task: Task, met: float | None) -> float | None:
     return None if found is None or met is None else met * found
 
 
-def share_met(
-    task: Task, a: Records, b: Records, sizes: tuple[int, int], like: Sequence[Tables]
-) -> float | None:
-    """Of the rows that the rule calls the same, row by row, the share that meets in tables of these sizes
-    that are like others; None of none."""
+def share_met(task: Task, a: Records, b: Records, samples: Mapping[Side, Sample]) -> float | None:
+    """Of the rows that the rule calls the same, row by row, the share that meets in tables like the samples;
+    None of none."""
     if len(a) != len(b):
         # Rows were left out of one of them: nobody knows any more which belong together.
         return None
@@ -126,4 +126,4 @@ def share_met(
     accepted = rows[holds(task.rule, tables, rows, rows)]
     if not len(accepted):
         return None
-    return float(task.protocol.meets(task, tables, accepted, sizes, like).mean())
+    return float(task.protocol.meets(task, tables, accepted, samples).mean())

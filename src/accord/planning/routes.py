@@ -1,19 +1,13 @@
-"""From one agreement the same with routing: which keys, and with which caps, for tables of some size.
+"""From one agreement the same with routing: which keys, and with which caps, for tables of stated sizes.
 
-Keys are made of all fields that can be one, alone or up to three together; they are tried on records of
-nobody (made_up.py), or on rows of one's own table as they may look at the partner's. Of each it is seen which
-of the pairs that the rule accepts share it, and of longer tables like them, how many others a record shares
-it with: that says what a cap loses (protocols/routing.py). Then one is taken after the other, with the cap
-that finds most of what is not found yet for what it costs, until nothing finds any more; for an answer, until
-nothing finds more than its noise grows by.
-
-A blocking of cells is routed as it is, with cells just wide enough.
+Keys are made of all fields that can be one, alone or up to three together, and chosen by keys.py on synthetic
+pairs and tables. A blocking of cells is routed as it is, with cells just wide enough and the least cap that
+covers enough records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from math import isqrt
 
@@ -24,8 +18,9 @@ from accord.agreement.document import Agreement
 from accord.fields.columns import Records
 from accord.fields.recipe import DATE_WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, Hash, NumberField, TextField
+from accord.planning.keys import CAPS, LEAST_GAIN, Key, choose_keys
 from accord.protocols.routed import Routed
-from accord.protocols.routing import others_of, placed_of
+from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import Passes, PassSpec, build_blocking
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
@@ -35,54 +30,41 @@ from accord.rules.implied import reach
 from accord.rules.thresholds import step_of
 from accord.side import Side
 
-Flags = NDArray[np.bool_]
-
-CAPS = (1, 2, 4, 8)
-MOST_PASSES = 8
 _MOST_FIELDS = 12
 """Of which keys are made: beyond, the combinations are too many to try."""
-_LEAST_GAIN = 0.0005
 _STRAYS = 8.0
 """By how many pairs an answer with ε = 1 strays the more for each pair more that a record may be in: twice
 3.9, the width of the noise of both sides with scale 1 (privacy/noise_answers.py)."""
 _FEW_VALUES = 1 << 12
 """A number of more steps is measured, not shared."""
-_CROWD = 40.0
-"""With more others a key is for bins with noise."""
-_NEARLY_ALL = 0.999
-_PLAIN = 0.97
-"""What one field more must gain: every field errs in ways that nobody has made up."""
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """A key with a cap: how likely it finds each pair, and what it costs."""
-
-    fields: tuple[str, ...]
-    cap: int
-    found: NDArray[np.float64]
+_CELL_CAPS = (1, 2, 4, 8, 16)
+_FEW = 1 << 16
+"""Rows by which crowded keys are told."""
 
 
 def routed_variant(
     agreement: Agreement,
     pairs: tuple[Records, Records] | None,
-    sizes: tuple[int, int],
-    like: Sequence[Tables],
+    samples: Mapping[Side, Sample] | None,
+    covered: float,
     matches: int = 0,
 ) -> Agreement | None:
-    """The agreement with routing in place of its protocol and blocking, for tables that are like others, of
-    which so many pairs may match; None where nothing serves as a key."""
+    """The agreement with routing in place of its protocol and blocking, for tables like the samples, of which
+    so many pairs may match; None where nothing serves as a key."""
     grids = [part for one in agreement.passes for part in one.parts if isinstance(part, GridSpec)]
     if grids:
         cells = _cells(agreement, grids[0])
-        return _routed(agreement, [cells], _cap_of(agreement, cells, sizes, like))
-    if pairs is None or len(pairs[0]) != len(pairs[1]):
+        return _routed(agreement, [cells], _cap_of(agreement, cells, samples, covered))
+    if pairs is None or len(pairs[0]) != len(pairs[1]) or samples is None:
         return None
     tables, rows = Tables(agreement.fields, pairs[0].columns, pairs[1].columns), np.arange(len(pairs[0]))
     accepted = np.flatnonzero(holds(agreement.rule, tables, rows, rows))
     if not len(accepted):
         return None
-    chosen = _choose(list(_try_all(agreement, tables, accepted, sizes, like)), _least(agreement, matches))
+    trials = _Trials(agreement, tables, accepted, samples, covered)
+    keys = [key for names in _combine(agreement) if (key := trials.try_key(names)) is not None]
+    queries = min(sample.size for sample in samples.values())
+    chosen = choose_keys(keys, queries, _promised(agreement), covered, _least(agreement, matches))
     passes = [
         PassSpec(
             name=" and ".join(name.replace("_", " ") for name in one.fields),
@@ -92,6 +74,12 @@ def routed_variant(
         for one in chosen
     ]
     return _routed(agreement, passes, 2) if passes else None
+
+
+def _promised(agreement: Agreement) -> list[Side]:
+    """The sides whose promise depends on coverage."""
+    output = agreement.output
+    return [] if output.answers else [side for side in Side if side is not output.learner]
 
 
 def _routed(agreement: Agreement, passes: list[PassSpec], cap: int) -> Agreement:
@@ -109,27 +97,25 @@ def _cells(agreement: Agreement, grid: GridSpec) -> PassSpec:
     return PassSpec(parts=(other,))
 
 
-def _cap_of(agreement: Agreement, cells: PassSpec, sizes: tuple[int, int], like: Sequence[Tables]) -> int:
-    """The least with which hardly a record finds no place, or the largest."""
+def _cap_of(
+    agreement: Agreement, cells: PassSpec, samples: Mapping[Side, Sample] | None, covered: float
+) -> int:
+    """The least with which enough records of both sides are covered, or the largest."""
     (one,) = build_blocking([cells], agreement.fields, agreement.salt).passes
-    if not like:
-        return CAPS[-1]
-    others = [others_of(one, side, like, size) for side, size in zip(Side, sizes, strict=True)]
-    return next((cap for cap in CAPS if min(placed_of(n, cap) for n in others) >= _NEARLY_ALL), CAPS[-1])
+    if samples is None:
+        return _CELL_CAPS[-1]
+    both = samples.values()
+    fit = (cap for cap in _CELL_CAPS if all(some.covered([(one, cap)]) >= covered for some in both))
+    return next(fit, _CELL_CAPS[-1])
 
 
-def _try_all(
-    agreement: Agreement,
-    tables: Tables,
-    accepted: NDArray[np.int64],
-    sizes: tuple[int, int],
-    like: Sequence[Tables],
-) -> Iterator[_Tried]:
+def _combine(agreement: Agreement) -> Iterator[tuple[str, ...]]:
+    """Fields that may be a key, alone and together."""
     names = [name for name, spec in agreement.fields.items() if _is_key(spec)][:_MOST_FIELDS]
     for count in (1, 2, 3):
         for some in combinations(names, count):
             if not _same_source(agreement, some) and not _makes_whole(agreement, some):
-                yield from _try(agreement, some, tables, accepted, sizes, like)
+                yield some
 
 
 def _is_key(spec: FieldSpec) -> bool:
@@ -164,46 +150,45 @@ def _is_whole(spec: FieldSpec) -> bool:
     return getattr(spec, "derive", None) is None and not isinstance(spec, CategoryField)
 
 
-def _try(
-    agreement: Agreement,
-    names: tuple[str, ...],
-    tables: Tables,
-    accepted: NDArray[np.int64],
-    sizes: tuple[int, int],
-    like: Sequence[Tables],
-) -> Iterator[_Tried]:
-    part = KeyPart(KeySpec(kind="key", field=names if len(names) > 1 else names[0]), agreement.fields)
-    one = Pass("", (part,))
-    met = one.compares(tables, accepted, accepted)
-    others = [others_of(one, side, like, size) for side, size in zip(Side, sizes, strict=True)]
-    if not met.any() or max(others) > _CROWD:
-        return
-    for cap in CAPS:
-        placed = placed_of(others[0], cap) * placed_of(others[1], cap)
-        yield _Tried(names, cap, met.astype(np.float64) * placed)
+class _Trials:
+    """Keys on synthetic pairs and tables. What they show does not depend on the side, so equal sizes are
+    counted once."""
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        tables: Tables,
+        accepted: NDArray[np.int64],
+        samples: Mapping[Side, Sample],
+        covered: float,
+    ) -> None:
+        self._fields, self._tables, self._accepted, self._covered = (
+            agreement.fields,
+            tables,
+            accepted,
+            covered,
+        )
+        self._by_size = {sample.size: sample for sample in samples.values()}
+        self._sizes = {side: sample.size for side, sample in samples.items()}
+        promised = {self._sizes[side] for side in _promised(agreement)}
+        self._few = [self._by_size[size].cut(min(self._by_size[size].rows, _FEW)) for size in promised]
+
+    def try_key(self, names: tuple[str, ...]) -> Key | None:
+        """A key; None if it finds too little, or covers too little even in far shorter tables."""
+        part = KeyPart(KeySpec(kind="key", field=names if len(names) > 1 else names[0]), self._fields)
+        one = Pass("", (part,))
+        met = one.compares(self._tables, self._accepted, self._accepted)
+        if met.mean() < LEAST_GAIN or any(
+            few.covered([(one, CAPS[-1])]) < self._covered for few in self._few
+        ):
+            return None
+        found = {size: sample.sharers(one) for size, sample in self._by_size.items()}
+        return Key(names, met, {side: found[size] for side, size in self._sizes.items()})
 
 
 def _least(agreement: Agreement, matches: int) -> float:
     """What share of the pairs a pass must find for each record that it has room for: of an answer with noise
-    as much as the noise grows by it. With more it would miss less, and be farther from the truth."""
+    at least as much as the noise grows by it. With more it would miss less, and be farther from the truth."""
     epsilon = agreement.output.epsilon
-    return 0.0 if epsilon is None else _STRAYS / float(epsilon) / max(1, matches)
-
-
-def _choose(tried: list[_Tried], least: float = 0.0) -> list[_Tried]:
-    """One after the other what finds the most for its cost; a key once, and one in any case."""
-    chosen: list[_Tried] = []
-    apart = np.ones(len(tried[0].found)) if tried else np.ones(0)
-    while len(chosen) < MOST_PASSES:
-        taken = {one.fields for one in chosen}
-        left = [one for one in tried if one.fields not in taken]
-        gains = [float((apart * one.found).mean()) for one in left]
-        worth = [gain / one.cap * _PLAIN ** len(one.fields) for one, gain in zip(left, gains, strict=True)]
-        more = least if chosen else 0.0
-        found = [n for n, one in enumerate(left) if gains[n] >= max(_LEAST_GAIN, more * one.cap)]
-        if not found:
-            break
-        best = max(found, key=worth.__getitem__)
-        chosen.append(left[best])
-        apart = apart * (1 - left[best].found)
-    return chosen
+    noise = 0.0 if epsilon is None else _STRAYS / float(epsilon) / max(1, matches)
+    return max(LEAST_GAIN, noise)

@@ -133,6 +133,9 @@ def _with_protocol(agreement: Agreement, kind: type[Protocol]) -> Agreement | No
     options = kind.draft(promise, _DELTA, {})
     common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
     options |= {name: getattr(old, name) for name in common if hasattr(old, name)}
+    if "greedy" in common and not hasattr(old, "greedy"):
+        # It shows the rule's fields, which a plan does not decide.
+        options["greedy"] = False
     try:
         changed = {"protocol": kind.model_validate(options)}
         return agreement.model_copy(update=changed if kind.blocked else changed | {"blocking": ()})

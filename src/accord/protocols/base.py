@@ -43,6 +43,7 @@ from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots, shuffle_slots
 from accord.protocols.parts.standing import ALONE, BatchMeeting
+from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.evaluate import Tables
 from accord.rules.lowering import Lowered, lower
@@ -413,11 +414,15 @@ class Protocol(Spec):
         return self.share_found(task)
 
     def meets(
-        self, task: Task, tables: Tables, rows: Ints, sizes: tuple[int, int], like: Sequence[Tables]
+        self, task: Task, tables: Tables, rows: Ints, samples: Mapping[Side, Sample]
     ) -> NDArray[np.float64]:
-        """How likely each of these rows of A meets the row of B of its number, in tables of these sizes that
-        are like others."""
+        """How likely each of these rows of A meets the row of B of its number, in tables like the samples."""
         return task.blocking.compares(tables, rows, rows).astype(np.float64)
+
+    def covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
+        """The expected share of records for which the guarantee holds, the lower of both sides, in tables
+        like the samples. 1 where it holds without a condition."""
+        return 1.0
 
     @abstractmethod
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:

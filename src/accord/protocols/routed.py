@@ -33,7 +33,8 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from math import prod
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -56,7 +57,7 @@ from accord.protocols.parts.slots import COMMITMENT
 from accord.protocols.routed_answers import AnswerPasses, answer_circuit, answer_steps, find_answer
 from accord.protocols.routed_pairs import find_for_one, find_pairs
 from accord.protocols.routed_passes import held_circuit
-from accord.protocols.routing import others_of, placed_of
+from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import Cap
 from accord.rules.evaluate import Tables
 from accord.secure.circuit import Opened
@@ -275,15 +276,18 @@ class Routed(Slotless):
         return 1.0
 
     def meets(
-        self, task: Task, tables: Tables, rows: Ints, sizes: tuple[int, int], like: Sequence[Tables]
+        self, task: Task, tables: Tables, rows: Ints, samples: Mapping[Side, Sample]
     ) -> NDArray[np.float64]:
         apart = np.ones(len(rows))
         for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
-            placed = 1.0
-            for side, size in zip(Side, sizes, strict=True):
-                placed *= placed_of(others_of(one, side, like, size), caps[side])
+            placed = prod(samples[side].sharers(one).placed(caps[side]) for side in Side)
             apart *= 1 - placed * one.compares(tables, rows, rows)
         return 1 - apart
+
+    def covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
+        sides = [] if task.output.answers else [side for side in Side if side is not task.output.learner]
+        caps = list(zip(task.blocking.passes, self._caps(task), strict=True))
+        return min((samples[s].covered((one, of[s]) for one, of in caps) for s in sides), default=1.0)
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         return sum(lane.bins for lane in self.lanes(task, sizes))

@@ -24,9 +24,8 @@ depend on the keys. *Learns*: the asker nothing, the lister nothing (semi-honest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +34,7 @@ from accord.entropy import KEY, Derived, Entropy, arrangement, below, words
 from accord.protocols.lines import batches, mark_items
 from accord.protocols.parts.lanes import HASHES, Lane
 from accord.rules.blocking.base import MOST_CAP
-from accord.rules.blocking.passes import Pass
-from accord.rules.evaluate import Indices, Tables
+from accord.rules.evaluate import Indices
 from accord.secure.okvs.cuckoo import place
 from accord.secure.okvs.rows import RowHash
 from accord.secure.party import Party
@@ -48,10 +46,6 @@ from accord.side import Side
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_UNSEEN = 0.5
-"""Pairs of rows with one key that a sample may have missed."""
-_CROWD = 500.0
-"""Others with one key, beyond which their number is as good as known."""
 _BATCH = 1 << 16
 """Points that are made at a time."""
 
@@ -98,40 +92,6 @@ def _ranks(among: Ints, cap: int, entropy: Entropy) -> Ints:
             skip -= free
         taken[group[at]] |= np.uint64(1) << rank[at].astype(np.uint64)
     return rank
-
-
-def others_of(one: Pass, side: Side, like: Sequence[Tables], size: int) -> float:
-    """With how many others a record shares its key, in a table of this size that is like these, of which the
-    longest counts. Of two it is seen how many others there are whatever the size, as in a household, and how
-    many more a longer table has; of one all are taken to grow with it."""
-    rows, others = zip(*sorted(_shared(one, side, tables) for tables in like), strict=True)
-    if rows[0] == rows[-1]:
-        return others[-1] * size / rows[-1]
-    slope = max(0.0, (others[-1] - others[0]) / (rows[-1] - rows[0]))
-    return max(0.0, others[-1] - slope * rows[-1]) + slope * size
-
-
-def _shared(one: Pass, side: Side, tables: Tables) -> tuple[int, float]:
-    """Rows, and with how many others one of them shares its key."""
-    columns = tables.a if side is Side.A else tables.b
-    rows = len(next(iter(columns.values())))
-    _, key = one.keys(side, columns, rows)
-    _, counts = np.unique(key, return_counts=True)
-    return max(1, rows), (float((counts * (counts - 1)).sum()) + _UNSEEN) / max(1, rows)
-
-
-def placed_of(others: float, cap: int) -> float:
-    """The share of records that finds a place, where so many others are expected to have the key of one: as
-    many as a Poisson variable says."""
-    total, chance, most = (
-        0.0,
-        exp(-min(others, _CROWD)),
-        int(min(others, _CROWD) + 12 * sqrt(others + 1) + 12),
-    )
-    for more in range(most):
-        total += chance * min(1.0, cap / (1 + more))
-        chance *= min(others, _CROWD) / (more + 1)
-    return min(1.0, total) if others <= _CROWD else min(1.0, cap / others)
 
 
 def route_asked(

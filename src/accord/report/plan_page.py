@@ -129,13 +129,14 @@ def _options(ranked: list[Option], plan: Plan) -> Markup:
         [
             _name(one, plan),
             "?" if one.recall is None else f"{one.recall:.3f}",
+            one.tell_covered(),
             f"{one.comparisons.expected:,.0f}",
             sized(round(one.bytes.expected)),
             lasting(one.seconds.expected),
         ]
         for one in ranked[:_MOST_ROWS]
     ]
-    names = ["option", "recall", "comparisons", "bytes", "time"]
+    names = ["option", "recall", "covered", "comparisons", "bytes", "time"]
     hidden = len(ranked) - len(rows)
     more = paragraph(f"… and {counted(hidden, 'more option', 'more options')}.") if hidden > 0 else ""
     return join([table("The choice first, then the agreement, then by cost", names, rows), more])

@@ -114,6 +114,9 @@ class Pass:
 
     def keys(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Words]:
         """(record, key) for each key of each record, by ascending record."""
+        if len(self.parts) == 1:
+            placed, code = self.parts[0].keys(side, columns)
+            return placed, mix(np.zeros(len(code), np.uint64), code)
         record, key = np.arange(records), np.zeros(records, np.uint64)
         for part in self.parts:
             placed, code = part.keys(side, columns)

@@ -1,0 +1,231 @@
+"""Choose the keys of routing and their caps: most matches, fewest comparisons, few uncovered records.
+
+Each key is tried on synthetic pairs (which of those that the rule accepts share it) and on synthetic tables
+of the stated size (how many records share it, protocols/sharing.py). A set of keys with caps is worth
+
+    share of the pairs found − least gain · Σ price
+
+where the price of a pass is its cap, which its comparisons are proportional to, and what its own session
+costs. So each pass earns its least gain times its price, or it is not taken. Sets that leave more records of
+a side uncovered than wished are not considered: finer keys buy coverage, not higher caps. Every field errs in
+ways that no synthetic pair shows, so a key of more fields pays a little more.
+
+The search is greedy from several starts, each improved by exchanging one pass at a time. It is deterministic:
+the same fields, rule and sizes give the same passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.protocols.sharing import Sharers
+from accord.side import Side
+
+Flags = NDArray[np.bool_]
+Octets = NDArray[np.uint8]
+
+CAPS = (1, 2, 3, 4, 8)
+MOST_PASSES = 8
+LEAST_GAIN = 0.0006
+"""Of all pairs, for each record that a pass has room for in a key."""
+_PLAIN = 0.97
+"""By which a key of one field more is cheaper at the same price."""
+_SESSION = 8_000
+"""Records whose comparisons, one each, take as long as the session of a pass."""
+_STARTS = tuple((times, share) for times in (0.25, 0.5, 1.0, 2.0, 4.0) for share in (0.0, 0.5, 0.9))
+"""For each start, by how much the least gain counts, and how much the share of uncovered records does."""
+_GROUP = 5
+"""Uncovered records that share a key, about."""
+_ROUNDS = 20
+_SLACK = 1e-9
+_COUNTED = 1 << 16
+"""Records of a table whose coverage is followed from pass to pass."""
+_ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
+"""Ones in an octet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A key that was tried."""
+
+    fields: tuple[str, ...]
+    met: Flags
+    """Which pairs share it."""
+    sharers: Mapping[Side, Sharers]
+    """In a table of each side."""
+
+
+@dataclass(frozen=True)
+class ChosenKey:
+    """A key with its cap."""
+
+    fields: tuple[str, ...]
+    cap: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Over:
+    """Uncovered records of a side."""
+
+    flags: Octets
+    """Of some records of its table, one bit each."""
+    share: float
+    """Of all its records, in a table of the stated size."""
+
+
+_NONE = _Over(np.zeros(1, np.uint8), 0.0)
+
+
+def _over(sharers: Sharers, cap: int) -> _Over:
+    """Those of one pass."""
+    flags = sharers.over(cap)
+    some = np.packbits(flags[:: -(-len(flags) // _COUNTED)])
+    return _Over(some, sharers.growth(cap) * _ones(some) / (8 * len(some)))
+
+
+def _unite(passes: Sequence[_Over], before: _Over = _NONE) -> _Over:
+    """Those of all passes. What a pass adds grows with the table as what it has."""
+    for one in passes:
+        more = _ones(one.flags & ~before.flags)
+        share = before.share + (one.share * more / _ones(one.flags) if more else 0.0)
+        before = _Over(one.flags | before.flags, share)
+    return before
+
+
+def _ones(flags: Octets) -> int:
+    return int(_ONES[flags].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    key: int
+    cap: int
+    price: float
+    placed: float
+    """How likely both records of a pair with this key find a place."""
+    over: Mapping[Side, _Over]
+    """By side that is to be covered."""
+
+    @property
+    def uncovered(self) -> float:
+        """The larger share of a side."""
+        return max((one.share for one in self.over.values()), default=0.0)
+
+
+def choose_keys(
+    keys: Sequence[Key],
+    queries: int,
+    sides: Sequence[Side],
+    covered: float,
+    least: float = LEAST_GAIN,
+) -> list[ChosenKey]:
+    """The best set found. `queries`: how many a pass asks with a cap of 1. `covered`: the least share of
+    records to be covered on each of these sides. `least`: what a pass must find for its price, as a share of
+    the pairs."""
+    if not any(key.met.any() for key in keys):
+        return []
+    for most in (keep_margin(1.0 - covered, queries), 1.0 - covered):
+        search = _Search(keys, sides, most)
+        search.add_candidates(queries, least)
+        found = max((search.improve(search.start(*how)) for how in _STARTS), key=search.worth)
+        if found:
+            break
+    return [ChosenKey(keys[one.key].fields, one.cap) for one in found]
+
+
+def keep_margin(share: float, records: int) -> float:
+    """The largest expected share whose double standard deviation keeps a table of so many records within this
+    share. Uncovered records come in groups, so x groups have a standard deviation of √x groups."""
+    spread = sqrt(_GROUP / max(1, records))
+    return (sqrt(spread**2 + share) - spread) ** 2
+
+
+class _Search:
+    """Sets of candidates. Uncovered records are flags packed into octets."""
+
+    def __init__(self, keys: Sequence[Key], sides: Sequence[Side], most: float) -> None:
+        self._keys, self._sides, self._most = keys, sides, most
+        self._met = np.stack([key.met for key in keys]).astype(np.float32)
+        self._candidates: list[_Candidate] = []
+
+    def add_candidates(self, queries: int, least: float) -> None:
+        """All keys with all caps that leave few enough uncovered by themselves."""
+        session = _SESSION / max(1, queries)
+        for number, key in enumerate(self._keys):
+            for cap in CAPS if key.met.any() else ():
+                over = {side: _over(key.sharers[side], cap) for side in self._sides}
+                placed = prod(sharers.placed(cap) for sharers in key.sharers.values())
+                price = least * (cap / _PLAIN ** len(key.fields) + session)
+                one = _Candidate(number, cap, price, placed, over)
+                if one.uncovered > self._most:
+                    continue
+                self._candidates.append(one)
+                if placed == 1.0 and not one.uncovered:
+                    # A higher cap costs more, and leaves out no fewer.
+                    break
+
+    def worth(self, chosen: Sequence[_Candidate]) -> float:
+        """What a set finds less what it costs."""
+        return 1.0 - float(self._apart(chosen).mean()) - sum(one.price for one in chosen)
+
+    def _apart(self, chosen: Sequence[_Candidate]) -> NDArray[np.float32]:
+        """How likely each pair meets in none of these passes."""
+        apart = np.ones(self._met.shape[1], np.float32)
+        for one in chosen:
+            apart *= 1 - np.float32(one.placed) * self._met[one.key]
+        return apart
+
+    def start(self, times: float, share: float) -> list[_Candidate]:
+        """One pass after the other, each with the largest gain for its price."""
+
+        def rank(gain: float, one: _Candidate) -> float:
+            return gain / one.price * (1 - share * one.uncovered / max(self._most, 1e-12))
+
+        chosen: list[_Candidate] = []
+        while len(chosen) < MOST_PASSES and (more := self._best(chosen, rank, times)):
+            chosen.append(more)
+        return chosen
+
+    def improve(self, chosen: list[_Candidate]) -> list[_Candidate]:
+        """Leave out, exchange and add single passes as long as that is worth more."""
+
+        def rank(gain: float, one: _Candidate) -> float:
+            return gain - one.price
+
+        for _ in range(_ROUNDS):
+            rests = [[*chosen[:at], *chosen[at + 1 :]] for at in range(len(chosen)) if len(chosen) > 1]
+            more = [(rest, self._best(rest, rank)) for rest in (*rests, chosen)]
+            grown = [[*rest, one] for rest, one in more if one and len(rest) < MOST_PASSES]
+            best = max([*rests, *grown], key=self.worth, default=chosen)
+            if self.worth(best) <= self.worth(chosen) + _SLACK:
+                break
+            chosen = best
+        return chosen
+
+    def _best(
+        self,
+        chosen: Sequence[_Candidate],
+        rank: Callable[[float, _Candidate], float],
+        times: float = 1.0,
+    ) -> _Candidate | None:
+        """The next candidate that earns its price, and keeps enough records covered; the first one need not
+        earn it."""
+        # No product of matrices: its threads would wait for each other on a busy machine.
+        gains = np.einsum("kp,p->k", self._met, self._apart(chosen)) / self._met.shape[1]
+        taken = {one.key for one in chosen}
+        ranked = []
+        for one in self._candidates:
+            gain = one.placed * float(gains[one.key])
+            if one.key not in taken and gain > 0 and (not chosen or gain >= times * one.price):
+                ranked.append((rank(gain, one), one))
+        ranked.sort(key=lambda some: -some[0])
+        before = {side: _unite([one.over[side] for one in chosen]) for side in self._sides}
+        return next((one for _, one in ranked if self._keeps_covered(before, one)), None)
+
+    def _keeps_covered(self, before: Mapping[Side, _Over], one: _Candidate) -> bool:
+        return all(_unite([one.over[side]], before[side]).share <= self._most for side in self._sides)
