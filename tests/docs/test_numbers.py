@@ -26,7 +26,6 @@ INSTEAD = {
     ("engines.md", "Silent OTs"): "a size that follows from the parameters",
     ("engines.md", "What a node costs with `ot`"): "a price",
     ("maths.md", "6 Suppression leaks"): "a formula",
-    ("maths.md", "10.4 Routing"): "a formula",
     ("maths.md", "13 Corrections to the paper"): "numbers of the paper",
     ("maths.md", "14.4 The 21 claims"): "numbers of the paper, and what is derived from them",
     ("rules.md", "Rules"): "an example of a rule",
