@@ -20,7 +20,6 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers, count_of
 from accord.drafting.fields import draft_fields, quote
 from accord.drafting.how import (
-    expect_found,
     settle_draft,
     settle_routed,
     times_as_many,
@@ -33,6 +32,8 @@ from accord.drafting.how import (
 from accord.drafting.passes import choose_passes, keys_to_try
 from accord.drafting.rules import Drafted, draft_rule, sketch_rule
 from accord.errors import AgreementError, Fault
+from accord.planning.choose import tell_trade
+from accord.planning.figures import Plan
 
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
@@ -106,8 +107,12 @@ class MadeDraft:
     """Of the pairs that the rule accepts, what share the passes bring together among records of nobody."""
     more: MorePasses | None = None
     """What one more pass would do."""
+    covered: float | None = 1.0
+    """The expected share of records for which the promise holds, the lower of both sides."""
+    trade: str = ""
+    """What routing gives up beside all pairs, and saves."""
     too_slow: bool = False
-    """Whether nothing is done in the time that was said, and it is drafted as if none had been."""
+    """Whether no option keeps the time limit, which was ignored."""
 
 
 def make_draft(answers: Answers, salt: str) -> MadeDraft:
@@ -125,12 +130,13 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
     # With all fields that may be keys: routing has passes of its own.
     keys = list(dict.fromkeys([*longer.keys, *tried]))
     draft = _parse(_text(answers, rule, write_passes(passes.text), keys, _NO_SALT))
-    settled, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
+    plan, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
+    settled = plan.choice.agreement
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
     if answers.monthly and settled.protocol.in_series:
         text += "\n" + _SERIES.format(*answers.records)
     if not settled.protocol.lists_bins:
-        return MadeDraft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
+        return _made(text, rule, plan, too_slow)
     more = None
     if settled.passes and passes.more is not None:
         with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, _NO_SALT))
@@ -154,9 +160,19 @@ def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
         problem = "only records that share a key can be counted, and none of the fields can serve as one."
         mend = "Name more columns with `accord init --type`, or leave out `accord init --answer`."
         raise AgreementError("The draft", [Fault("`accord init --answer`", problem, mend)])
-    settled, too_slow = found
+    plan, too_slow = found
+    settled = plan.choice.agreement
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
-    return MadeDraft(text, _parse(text), rule, expect_found(settled), too_slow=too_slow)
+    return _made(text, rule, plan, too_slow)
+
+
+def _made(text: str, rule: Drafted, plan: Plan, too_slow: bool) -> MadeDraft:
+    """The draft of a routed agreement."""
+    choice = plan.choice
+    trade = tell_trade(plan.options, choice)
+    return MadeDraft(
+        text, _parse(text), rule, choice.recall or 0.0, covered=choice.covered, trade=trade, too_slow=too_slow
+    )
 
 
 def require_sound(answers: Answers) -> None:

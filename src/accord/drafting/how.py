@@ -18,6 +18,7 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.exact import text
 from accord.planning.choose import Wanted
+from accord.planning.figures import Plan
 from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, route, settle
 from accord.protocols.parts.output import Output
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
@@ -29,8 +30,8 @@ _NOISY = """\
 # Each side adds dummies, so that its bins tell little about any record that matches nothing. A smaller
 # epsilon protects more and costs more comparisons. One epsilon covers all passes.
 """
-_NOTHING = "# Nothing is told about records that match nothing{but} (ε = 0).\n# {why}\n"
-_CAPPED = ", as long as no more share a key than its cap"
+_NOTHING = "# ε = 0: the partner learns nothing about records without a match{but}.\n# {why}\n"
+_CAPPED = ",\n# unless a record shares a key with `cap` or more others"
 _SOON = "For tables of these sizes that is soon done; for much larger ones draft again."
 _NO_KEY = "None of the fields can serve as a key that would save comparisons."
 _TOLD = {
@@ -48,8 +49,8 @@ _PASSES = """\
 # hold, or cells of a map, as many as cost the least for the expected sizes.
 """
 _KEYS = """\
-# Only records that share the key of a pass are compared, and nobody learns which do. Few records share one:
-# of each side up to `cap` meet in a key, and of more some are left out of that pass, at random.
+# Only records that share the key of a pass are compared, and neither side learns which do. Up to `cap`
+# records of a side meet in a key. If more share it, the same ones are left out of that pass in every run.
 """
 _ROUTED = "Records that share a key are brought together in shares."
 _NOBODY = "Nobody learns which match."
@@ -68,35 +69,26 @@ _HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | 
 """Of a template, from its blocking to its protocol."""
 
 
-def settle_draft(
-    agreement: Agreement, overlap: float | None, max_time: float | None
-) -> tuple[Agreement, bool]:
-    """The agreement as the policy has it, for the sizes that it expects; and whether no way is done in the
-    time that was said, so that it is as if none had been."""
+def settle_draft(agreement: Agreement, overlap: float | None, max_time: float | None) -> tuple[Plan, bool]:
+    """The plan whose choice the draft is, for the sizes that it expects; and whether no option keeps the time
+    limit, which is ignored then."""
     assert agreement.expected is not None
     sizes = agreement.expected.A, agreement.expected.B
     asked = PlanQuestion(sizes, agreed_network(agreement), overlap, Wanted(max_time=max_time))
-    settled, missed = settle(agreement, asked)
-    if max_time is None or not missed:
+    settled = settle(agreement, asked)
+    if max_time is None or not settled.missed:
         return settled, False
-    return settle(agreement, replace(asked, wish=Wanted()))[0], True
+    return settle(agreement, replace(asked, wish=Wanted())), True
 
 
 def settle_routed(
     agreement: Agreement, output: Output, overlap: float | None, max_time: float | None
-) -> tuple[Agreement, bool] | None:
+) -> tuple[Plan, bool] | None:
     """The same for an output that only routing gives; None where nothing serves as a key."""
     assert agreement.expected is not None
     asked = PlanQuestion((agreement.expected.A, agreement.expected.B), agreed_network(agreement), overlap)
     routed = route(agreement.model_copy(update={"output": output}), asked)
     return None if routed is None else settle_draft(routed, overlap, max_time)
-
-
-def expect_found(settled: Agreement) -> float:
-    """Of the pairs that the rule accepts, which share is expected to meet, among records of nobody."""
-    assert settled.expected is not None
-    asked = PlanQuestion((settled.expected.A, settled.expected.B), agreed_network(settled))
-    return price_agreed(settled, asked).agreed.recall or 0.0
 
 
 def times_as_many(settled: Agreement, more: PassSpec) -> float:
@@ -163,7 +155,7 @@ def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
     mark = "# The agreed fields."
     plain = starter_text(kind, salt).replace(mark, f"{write_expected(sizes)}\n{mark}", 1)
     settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
-    return _HOW.sub(lambda _: write_how(settled) + "\n", plain, count=1)
+    return _HOW.sub(lambda _: write_how(settled.choice.agreement) + "\n", plain, count=1)
 
 
 def _write_blocking(agreement: Agreement) -> str:

@@ -199,7 +199,7 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
             f"{sized(round(choice.bytes.expected))}, "
             f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
-    if trade := _trade(options, choice):
+    if trade := tell_trade(options, choice):
         parts.append(trade)
     if told := choice.tell_widths():
         parts.append(f"Its answer: {told}.")
@@ -213,10 +213,10 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     return " ".join(parts)
 
 
-def _trade(options: Sequence[Option], choice: Option) -> str:
+def tell_trade(options: Sequence[Option], choice: Option) -> str:
     """What routing gives up beside all pairs, and what it saves."""
     every = min((one for one in options if one.all_pairs), key=cost, default=None)
-    if every is None or choice.recall is None or choice.covered is None or choice.keys == 0:
+    if every is None or choice.recall is None or choice.covered is None or not choice.keys:
         return ""
     return (
         f"All pairs would take {lasting(every.seconds.expected)} and {sized(round(every.bytes.expected))}, "

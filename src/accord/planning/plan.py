@@ -142,17 +142,14 @@ def make_plan(agreement: Agreement, question: PlanQuestion, own: Own | None = No
     return _Planner(agreement, question, own, whole=True).plan()
 
 
-def settle(agreement: Agreement, question: PlanQuestion) -> tuple[Agreement, tuple[str, ...]]:
-    """What a plan from counts alone would choose, and would choose again, with the wishes that it misses: for
-    drafts and templates."""
-    missed: tuple[str, ...] = ()
-    for _ in range(_MOST_SETTLED):
-        found = make_plan(agreement, question)
-        missed = found.missed
+def settle(agreement: Agreement, question: PlanQuestion) -> Plan:
+    """The plan from counts alone of what such plans choose again: for drafts and templates."""
+    found = make_plan(agreement, question)
+    for _ in range(_MOST_SETTLED - 1):
         if found.choice.agreed:
             break
-        agreement = found.choice.agreement
-    return agreement, missed
+        found = make_plan(found.choice.agreement, question)
+    return found
 
 
 def route(agreement: Agreement, question: PlanQuestion) -> Agreement | None:

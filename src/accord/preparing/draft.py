@@ -116,7 +116,7 @@ def tell_draft(draft: Draft) -> Iterator[str]:
     words, _ = tell_promise(agreed)
     way = f"{tell_blocking(agreed)}; {words}" if agreed.passes else f"all pairs, {words}"
     if made.too_slow:
-        yield "No way to compare them is that quick: the draft is as if no time had been said."
+        yield "No method meets the time limit, so it was ignored."
     yield f"Records are compared by: {way}."
     if agreed.passes:
         yield _tell_met(made)
@@ -138,8 +138,12 @@ def _tell_lacking(answers: Answers) -> Iterator[str]:
 
 
 def _tell_met(made: MadeDraft) -> str:
-    """What share of the pairs meets, and what more would cost."""
-    told = f"Of the pairs that the rule accepts among made-up records, {made.met:.1%} meet in these passes"
+    """The expected shares of matches that meet and of covered records, and what more would cost."""
+    told = f"Of the pairs that the rule accepts among synthetic records, {made.met:.1%} meet in these passes"
+    if made.covered is not None and made.covered < 1:
+        told += f", and the promise covers {made.covered:.2%} of the records"
+    if made.trade:
+        return f"{told}. {made.trade}"
     if made.more is None:
         return f"{told}."
     return (
