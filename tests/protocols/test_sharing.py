@@ -87,3 +87,9 @@ def test_a_longer_table_is_expected_to_cover_less() -> None:
     shares = [Sample.of(Side.A, table, 40, size).covered([(by_key(), 4)]) for size in (20, 40, 50)]
     assert shares[0] > shares[1] > shares[2]
     assert Sample.of(Side.A, table, 40, 10**6).covered([(by_key(), 4)]) == 0
+
+
+def test_a_table_without_records_has_no_uncovered_ones() -> None:
+    sample = Sample.of(Side.A, columns([]), 0, 100)
+    assert sample.covered([(by_key(), 1)]) == 1
+    assert sample.sharers(by_key()).placed(1) == 1

@@ -44,7 +44,7 @@ def generate_products(records: int, overlap: float | None, seed: int, sparse: bo
     shared = round(share * size)
     catalogue = 2 * size - shared
     brand, names_a, names_b = _catalogue(rng, catalogue)
-    days = min(MOST_DAYS, max(1, -(-records // PER_DAY)))
+    days = count_days(records)
     if sparse:
         # Product p is sold once, on one day, so that a true pair is a pair of records.
         day_of = rng.integers(0, days, catalogue)
@@ -59,6 +59,11 @@ def generate_products(records: int, overlap: float | None, seed: int, sparse: bo
     left, right = pair_up(sold_a * days + day_a, sold_b * days + day_b)
     truth = pa.table({"id_a": a["id"].take(left), "id_b": b["id"].take(right)})
     return Generated(a, b, truth)
+
+
+def count_days(records: int) -> int:
+    """The days on which so many records are sold."""
+    return min(MOST_DAYS, max(1, -(-records // PER_DAY)))
 
 
 def _sample(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import tomli_w
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
+from accord.datasets.products import FIRST_DAY, MOST_DAYS, count_days
 from accord.datasets.starter import starter_text
 from accord.exact import text
 from accord.planning.choose import Wanted
@@ -65,6 +67,8 @@ _COUNT = """\
 # number tells little about any record, whether or not it matches: a run spends epsilon for every record. A
 # smaller one protects more, and the number is less exact. Others are "table", by categories, and "sum".
 """
+_MONTH = f"max = {FIRST_DAY + timedelta(days=MOST_DAYS - 1)}\n"
+"""The last day of the template for products, which is that of the tables that are generated."""
 _HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | re.MULTILINE)
 """Of a template, from its blocking to its protocol."""
 
@@ -154,6 +158,9 @@ def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
     """A starter, with bins and protocol for these sizes."""
     mark = "# The agreed fields."
     plain = starter_text(kind, salt).replace(mark, f"{write_expected(sizes)}\n{mark}", 1)
+    if kind == "products":
+        last = FIRST_DAY + timedelta(days=count_days(max(sizes)) - 1)
+        plain = plain.replace(_MONTH, f"max = {last}\n", 1)
     settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
     return _HOW.sub(lambda _: write_how(settled.choice.agreement) + "\n", plain, count=1)
 

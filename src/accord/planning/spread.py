@@ -1,10 +1,11 @@
 """How many records fall into each bin, before anybody has told: three guesses, or one's own table.
 
 From sizes alone a value's rank k is drawn with probability about k^(−s): s = 0 is even, which compares the
-least; s = 1/2 is what is expected; and at the most half of the records have one and the same value, as where
-a table holds one day of many, and the others follow Zipf's law, s = 1, as names and cities do. Each
-part of a pass is drawn by itself. In a grid the crowded cells lie together, in the middle, since neighbours
-are compared; a replicated record is a point, so that it falls into as many cells as the grid says.
+least, and s = 1/2 is what is expected. At the most, half of the records have one and the same value and the
+others follow Zipf's law, s = 1, as names and cities do. All of them have one and the same date, as where a
+table holds one day of many. Each part of a pass is drawn by itself. In a grid the crowded cells lie together,
+in the middle, since neighbours are compared; a replicated record is a point, so that it falls into as many
+cells as the grid says.
 
 With a table the own side is counted, and the partner is taken to be alike: so many records drawn from the
 same rows, of which a share, the overlap, are records of this table and each of them once. Of the others some
@@ -112,6 +113,8 @@ class _Drawn:
             positions = self._part.spec.positions
             bits = self._rng.random((count, positions)) < _ONES[self._skew]
             return bits @ (1 << np.arange(positions))
+        if isinstance(self._part, KeyPart) and self._part.dated and self._skew >= CROWDED:
+            return np.zeros(count, np.int64)
         values = self._part.values if isinstance(self._part, KeyPart) else None
         # Into more buckets than there are values nothing is spread.
         return draw_ranks(self._rng, min(self.size, values or self.size), count, self._skew)

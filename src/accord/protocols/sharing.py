@@ -108,7 +108,7 @@ class Sample:
         """How many records share a key in this pass, in all tables one after the other."""
         counts = [count_sharers(one, self.side, table, self.rows) for table in self.tables]
         fewer = None if self.half is None else self.half.sharers(one).counts
-        return Sharers(np.concatenate(counts), fewer, self.size / self.rows)
+        return Sharers(np.concatenate(counts), fewer, self.size / max(1, self.rows))
 
     def covered(self, passes: Iterable[tuple[Pass, int]]) -> float:
         """The expected share of records that these passes cover, each with its cap."""
@@ -116,7 +116,7 @@ class Sample:
         for one, cap in passes:
             sharers = self.sharers(one)
             over = sharers.over(cap)
-            share += float((over & ~seen).mean()) * sharers.growth(cap)
+            share += int((over & ~seen).sum()) / max(1, len(seen)) * sharers.growth(cap)
             seen |= over
         return max(0.0, 1.0 - share)
 

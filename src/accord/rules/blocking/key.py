@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from accord.fields.columns import Bits, Column, Columns
-from accord.fields.schema import Bloom, FrequencyField, Hash, Name, Spec, TextField
+from accord.fields.schema import Bloom, DateField, FrequencyField, Hash, Name, Spec, TextField
 from accord.ranges import mix
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import requires_same
@@ -88,6 +88,8 @@ class KeyPart:
         self.values: int | None = None if texts else prod(high + 1 for high in highs)
         """How many different values there can be; None of texts."""
         self.equal = frozenset(spec.names) if spec.buckets is None else frozenset()
+        self.dated = any(isinstance(fields[name], DateField) for name in spec.names)
+        """Whether a table may have one value only: that of a day."""
 
     def per_record(self, side: Side) -> int:
         return 1
