@@ -33,6 +33,8 @@ from accord.simulation.pair import load_both, start_party
 from accord.state.journal import scan
 from accord.table.sources.opening import TableLike
 from tests.protocols import worlds
+from tests.protocols.test_routed import agreement as routed
+from tests.protocols.test_routed_answers import ANSWERS, asking
 from tests.run import faults
 from tests.secure.engines import engine_of
 from tests.secure.worlds import Fixed
@@ -41,6 +43,9 @@ RECORDED = Path(__file__).with_name("transcripts.json")
 
 A_ROWS: worlds.Rows = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10), (1, 1), (5, 6)]
 B_ROWS: worlds.Rows = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
+A_CROWD: worlds.Rows = [(5, 5), (5, 6), (5, 6), (6, 5), (6, 6), (6, 9), (5, 9), (8, 8)]
+B_CROWD: worlds.Rows = [(5, 6), (6, 5), (5, 5), (5, 4), (6, 6), (6, 7), (8, 8)]
+"""Of one side at most four records have the same x, and three the same y."""
 
 
 def _points(rows: worlds.Rows, prefix: str) -> pa.Table:
@@ -93,8 +98,29 @@ SECURE: Mapping[str, Callable[[], Agreement]] = {
     "laplace, not greedy": lambda: worlds.agreement(greedy=False),
     "all-pairs, either": lambda: worlds.agreement(protocol="all-pairs", rule="same(x) or within(y, 2)"),
 }
+_COUNT, _TABLE, _SUM = ANSWERS[0], ANSWERS[1], ANSWERS[-1]
+ROUTED: Mapping[str, Callable[[], Agreement]] = {
+    "asked by A": lambda: routed("x", cap=4, asks="A"),
+    "asked by B": lambda: routed("x", cap=4, asks="B"),
+    "two passes": lambda: routed("x", "y", cap=4),
+    "over a cap, asked by A": lambda: routed("x", "y", cap=2, asks="A"),
+    "over a cap, asked by B": lambda: routed("x", "y", cap=1, asks="B"),
+    "to A": lambda: _to_a(routed("x", "y", cap=4)),
+    "to A, over a cap": lambda: _to_a(routed("x", cap=2)),
+    "count": lambda: asking(routed("x", "y", cap=4), _COUNT, "1"),
+    "count over a cap": lambda: asking(routed("x", "y", cap=2), _COUNT),
+    "table": lambda: asking(routed("x", "y", cap=4), _TABLE, "1"),
+    "sum": lambda: asking(routed("x", "y", cap=4), _SUM),
+}
 GENERATED: Mapping[str, Callable[..., Generated]] = {"products": generate_products, "places": generate_places}
-WHOLE = ("greedy", "plain", "all-pairs", "psi", "psi-expand")
+WHOLE = ("greedy", "plain", "all-pairs", "psi", "psi-expand", "routed")
+CUT = {"greedy": 20, "plain": 20, "routed": 50}
+"""After how many messages a run is cut: in the middle of a step."""
+
+
+def _to_a(agreed: Agreement) -> Agreement:
+    """The same, with pairs for A alone."""
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"output": {"to": "A"}})
 
 
 def _generated(
@@ -113,10 +139,12 @@ def _digest(*parts: bytes) -> str:
 
 def _outcome(outcome: Outcome, ids: pa.Array) -> dict[str, Any]:
     """What one side got, less its times."""
+    outcome = outcome if outcome.unseal is None else outcome.unseal()
+    answer = {} if outcome.answer is None else {"answer": outcome.answer.encode()}
     own = ids.take(pa.array(outcome.own)).to_pylist()
     partner = outcome.partner_ids.take(pa.array(outcome.partner)).to_pylist()
     shown = outcome.partner_columns.to_pydict()
-    return {
+    return answer | {
         "pairs": len(own),
         "output": _digest(json.dumps([own, partner, outcome.partner_ids.to_pylist(), shown]).encode()),
         "confirmed": outcome.digest.key.hex()[:32],
@@ -211,6 +239,7 @@ def _fix(patch: pytest.MonkeyPatch, name: str) -> None:
 def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     """Every transcript by its name."""
     many = _points(A_ROWS, "a"), _points(B_ROWS, "b")
+    crowds = _points(A_CROWD, "a"), _points(B_CROWD, "b")
     few = _points(A_ROWS[:4], "a"), _points(B_ROWS[:3], "b")
     found: dict[str, Callable[[], dict[str, Any]]] = {}
 
@@ -229,11 +258,14 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name in ("psi", "psi-expand"):
         add(f"{name}, asked by A", "ot", IN_THE_CLEAR[name], many)
         add(f"{name}, asked by B", "ot", IN_THE_CLEAR[name], many[::-1])
+    for name, make in ROUTED.items():
+        for engine in ("ideal", "ot"):
+            add(f"routed, {name}", engine, make, crowds)
     for name, generate in GENERATED.items():
         for engine in ("ideal", "ot", "garbled"):
             add(name, engine, *_generated(name, generate))
     found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
-    found |= {f"resumed run: {kind}": partial(whole, kind, cut=20) for kind in ("greedy", "plain")}
+    found |= {f"resumed run: {kind}": partial(whole, kind, cut=cut) for kind, cut in CUT.items()}
     return found
 
 
