@@ -9,9 +9,11 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +23,8 @@ from accord.entropy import Derived, Entropy, Seeded, arrangement
 from accord.errors import NoTableError
 from accord.protocols import routing
 from accord.protocols.parts.lanes import HASHES, Lane
-from accord.protocols.routing import Placing, placing, route_asked, route_listed
+from accord.protocols.parts.priorities import priorities
+from accord.protocols.routing import Placing, route_asked, route_listed
 from accord.rules.blocking.base import MOST_CAP
 from accord.secure.okvs.cuckoo import table_bins
 from accord.secure.okvs.rows import RowHash
@@ -45,6 +48,12 @@ def keys_of(*keys: int | None) -> Keys:
     """A key for each record, or none."""
     record = np.flatnonzero([key is not None for key in keys])
     return record, np.array([key for key in keys if key is not None], np.uint64)
+
+
+def placing(keys: Keys, cap: int, entropy: Entropy, key: bytes = bytes(32)) -> Placing:
+    """Of records that are named by their numbers, in an installation with this placing key."""
+    ids = pa.array(np.arange(int(keys[0].max(initial=-1)) + 1)).cast(pa.large_string())
+    return routing.placing(keys, cap, entropy, partial(priorities(key, ids), b"pass"))
 
 
 # -- ranks -------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, cached_property
@@ -34,7 +34,7 @@ from accord.agreement.document import Agreement
 from accord.auditing.cases import agree_by_key
 from accord.auditing.programs import Program, honest
 from accord.auditing.views import View, record_view, watched_engines
-from accord.entropy import Entropy, Seeded
+from accord.entropy import KEY, Entropy, Seeded
 from accord.errors import AccountError, BudgetError, SnapshotError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
@@ -43,6 +43,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, Cost
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
+from accord.protocols.parts.priorities import priorities
 from accord.protocols.parts.slots import content_digest
 from accord.secure.engine import Engine
 from accord.secure.party import Party, run_pair
@@ -142,7 +143,9 @@ class History:
             return
         partner, looks, run = self._load(self.partners[step.partner]), self.side.other, f"step {number}"
         own, watched = watched_engines(seen)
-        owner = self._own(ledger, ask, records, entropy.stream(run), own)
+        # Seeded: in every run of the owner the same.
+        key = entropy.stream("placing key").bytes(KEY)
+        owner = self._own(ledger, ask, records, entropy.stream(run), own, key)
         honest_one = self._program(looks, partner, records.size, coins.stream(run), watched)
         other = _announce(partner.size, honest_one)
         looking = record_view(other, seen)
@@ -159,7 +162,7 @@ class History:
         )
 
     def _own(
-        self, ledger: Ledger, ask: Ask, records: Records, entropy: Entropy, engine: Engine
+        self, ledger: Ledger, ask: Ask, records: Records, entropy: Entropy, engine: Engine, key: bytes
     ) -> Party[object]:
         """The owner's side of a run: size, charge, slots, protocol."""
         size = yield from exchange_sizes(records.size, ask.partner)
@@ -167,7 +170,8 @@ class History:
         charged = ledger.charge(ask, lambda: release.draw(records, entropy), _NOW)
         noise = release.draw(records, entropy) if ask.event.cost == NO_COST else charged.noise
         task = self.agreement.task
-        mine = prepare(task, self.side, records, size, noise, entropy, (ask.event,))
+        made = prepare(task, self.side, records, size, noise, entropy, (ask.event,))
+        mine = replace(made, priority=priorities(key, records.ids))
         return (yield from task.protocol.party(task, mine, engine))
 
     def _load(self, points: Points) -> Records:

@@ -1,7 +1,8 @@
 """SipHash-2-4 [Aumasson, Bernstein, INDOCRYPT'12], as loops that other kernels call.
 
-It spreads q-grams over a filter and shortens texts. The key is public and nothing rests on its secrecy; a
-keyed, well-studied function merely makes chance the only source of collisions, on every machine alike.
+It spreads q-grams over a filter and shortens texts. There the key is public and nothing rests on its secrecy;
+a keyed, well-studied function merely makes chance the only source of collisions, on every machine alike. As a
+pseudo-random function under a secret key it serves protocols/parts/priorities.py.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from accord.entropy import Entropy
+from accord.entropy import KEY, Entropy
 from accord.fields.columns import Records
 from accord.fields.schema import is_shown
 from accord.privacy.calibration import Setting, warnings
@@ -40,6 +40,7 @@ from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.output import PAIRS, Output
 from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.priorities import priorities
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots, shuffle_slots
 from accord.protocols.parts.standing import ALONE, BatchMeeting
@@ -258,6 +259,8 @@ class Protocol(Spec):
     answers_exactly: ClassVar[bool] = False
     """Whether match bits stay shared where an exact answer is asked for, though a record may be in any number
     of pairs."""
+    places: ClassVar[bool] = False
+    """Whether a full key leaves records out, by the placing key of the installation (priorities.py)."""
     in_series: ClassVar[bool] = False
     """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
@@ -482,4 +485,7 @@ def prepare(
 ) -> OwnSide:
     """My side of a new run. *Requires* noise that was drawn for this very table, as its release draws it."""
     slots = task.protocol.make_slots(task, side, records, noise, entropy)
-    return OwnSide(side, records, partner_size, slots, entropy, released, padding)
+    # Of an installation that has one run: a linkage takes the key of its state instead.
+    priority = priorities(entropy.stream("placing key").bytes(KEY), records.ids)
+    own = side, records, partner_size, slots, entropy, released, padding
+    return OwnSide(*own, priority=priority)

@@ -14,18 +14,29 @@
 Nobody learns who met, nor a bit of a comparison: what does not match and what did not meet look alike. A pair
 that meets in several passes is found in each and listed once. Each pass is a step of the journal, so a run
 that was cut goes on with the pass in which it was; that one is done again, all of it, with masks, keys and
-oblivious transfers that are fresh. Ranks and tokens are the run's own, from the key of its slots.
+oblivious transfers that are fresh. Ranks and tokens are the run's own, from the key of its slots. Which
+records a full key leaves out is the same in every run (priorities.py).
 
-**Theorem.** Let two tables of one side differ in one record that is in no pair of the output, let none of its
-keys have more records than the side's cap in either table, and let both run. Then the other side's views are
-equal, but for computational terms and 2⁻⁴⁰. *Proof.* All sizes follow from the numbers of records, passes,
-keys and caps. The asker's view: stores that are uniform to it but for the payloads' shares at its own
-queries, which w makes uniform; the engine's, which shows nothing but the tokens of its matches. Given the
-matches, these are random strings; in which pass and by which ranks a pair met does not depend on what else
-has the key: the ranks of records of a key that is not over the cap are distinct and uniform, however many
-they are. The lister's view: the function's and the engine's, which show nothing; the tokens, and the asker's
-records, of the matches, in an order that follows from them. Over the cap it is another matter: there a record
-that matches nothing can take the place of one that matches. That is told, and counted for the owner.
+A record is *covered* if, in every pass, each of its keys is shared by at most `cap` records of its table,
+itself included.
+
+**Theorem** [MATHS §10.4]. Let R be any set of records of a table T that are covered and, whatever the
+placing, in no pair of the output, and T⁰ the table with inert rows in their places. If both are run, the
+other side's views of T and T⁰ are equal, but for computational terms and 2⁻⁴⁰. The same holds for two
+tables T and T′ over one T⁰, however many records they differ in, and for the views of all runs together,
+with whatever tables the partner chooses from run to run, if the records are covered and unmatched in each.
+
+*Proof.* All sizes follow from the numbers of records, passes, keys and caps. No record of R has a full key.
+So the full keys of T are those of T⁰, with the same records, and which of these are placed follows from
+them and the placing key. All other records with a key are placed. The asker's view: stores that are uniform
+to it but for the payloads' shares at its own queries, which w makes uniform; the engine's, which shows
+nothing but the tokens of its matches. Given the matches, these are random strings; by which ranks a pair
+met does not depend on what else has the key: the ranks of placed records are distinct and uniform, however
+many they are, and fresh in every run. The lister's view: the function's and the engine's, which show
+nothing; the tokens, and the asker's records, of the matches, in an order that follows from them. ∎
+
+Nothing is promised to a record that is not covered: it can take the place of one that matches, and the pair
+that is missing there is seen. Nor is a run that does not begin hidden.
 
 *Learns*: both sides the other's size and the pairs; the asker also in which passes a pair met, and at which
 ranks. Semi-honest.
@@ -79,14 +90,15 @@ class Routed(Slotless):
     lists_bins: ClassVar[bool] = False
     replayed: ClassVar[bool] = False
     shares_matches: ClassVar[bool] = True
+    places: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("cap",)
 
     name: Literal["routed"]
     cap: Cap = 2
     """How many records of a side with one key meet, in passes that do not say it."""
     over: Literal["leave-out", "refuse"] = "leave-out"
-    """What becomes of a key with more records: all but so many, at random, are left out of that pass; or the
-    run is refused, before anybody is called."""
+    """What becomes of a key with more records: all but so many are left out of that pass, the same ones in
+    every run; or the run is refused, before anybody is called."""
     asks: Literal["A", "B"] | None = None
     """Which side asks, and so learns in which passes a pair met; by default that for which it costs less."""
 

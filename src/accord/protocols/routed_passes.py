@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -80,9 +81,11 @@ class Passes:
         self._payloads: tuple[Words, Words] | None = None
 
     def place(self, lane: Lane) -> Placing:
-        own, side = self.own.records, self.own.side
-        keys = self.task.blocking.passes[lane.number].keys(side, own.columns, len(own))
-        return placing(keys, lane.caps[side], self.fixed.stream(f"pass {lane.number}"))
+        own, side, priority = self.own.records, self.own.side, self.own.priority
+        assert priority is not None
+        one = self.task.blocking.passes[lane.number]
+        keys, fixed = one.keys(side, own.columns, len(own)), self.fixed.stream(f"pass {lane.number}")
+        return placing(keys, lane.caps[side], fixed, partial(priority, one.definition))
 
     def gather(self, engine: Engine) -> Party[Comparer]:
         """Whoever compares."""

@@ -3,8 +3,9 @@
 One pass, between an asker and a lister [MATHS §7.2]; c and d are the caps of the two, and k and l the most
 keys that one of their records has.
 
-    placing   of the records with one key, c at the most get ranks, distinct and uniform on 0 … c − 1; who is
-              not among these takes no part in this pass. Drawn once a run (`placing`)
+    placing   the records with one key get ranks, distinct and uniform on 0 … c − 1, drawn once a run. If they
+              are more than c, the c with the least priority are placed, the same in every run; the others
+              take no part in this pass (priorities.py)
     asker     asks for (key, i, j), i its record's rank, for each of the lister's ranks j: n·k·d queries, each
               in a bin of its own (secure/okvs/cuckoo.py), one of three that the query may be in
     lister    programs (key, i, j), j its record's rank, for each of the asker's ranks i: n·l·c points, and
@@ -18,8 +19,9 @@ free depends on the asker's keys. Numbers of queries, points and bins follow fro
 
 Everything is fresh each time a pass is done: the function's key, w, the seeds of bins and stores; two
 questions under one w would show the difference of two payloads. Only ranks and tokens are the run's, from a
-key that is stored with it. If queries have too few bins among them the run ends (2⁻⁴⁰): other seeds would
-depend on the keys. *Learns*: the asker nothing, the lister nothing (semi-honest).
+key that is stored with it, and priorities are the installation's. If queries have too few bins among them the
+run ends (2⁻⁴⁰): other seeds would depend on the keys. *Learns*: the asker nothing, the lister nothing
+(semi-honest).
 """
 
 from __future__ import annotations
@@ -61,18 +63,36 @@ class Placing:
     """(record, key) that found no rank: more records had the key than the cap."""
 
 
-def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy) -> Placing:
-    """Ranks for the records of each key. *Distribution*: uniform among all ways to give c at the most of them
-    ranks below the cap, however many they are, and independent of everything else."""
+def placing(
+    keys: tuple[Indices, Words], cap: int, entropy: Entropy, priority: Callable[[Ints], Words]
+) -> Placing:
+    """Ranks for the records of each key: for those with the least priority where a key has more than the cap.
+    *Distribution* of the ranks: for the records that are placed, uniform among all ways to give them distinct
+    ranks below the cap, and independent of everything else."""
     record, key = keys
     _, group = np.unique(key, return_inverse=True)
     order = arrangement(entropy.stream("order"), group)
     record, key, group = record[order], key[order], group[order]
-    first = np.searchsorted(group, group)
-    among = np.arange(len(group)) - first
-    placed = among < cap
-    rank = _ranks(among[placed], cap, entropy.stream("ranks"))
-    return Placing(record[placed], key[placed], rank, int((~placed).sum()))
+    placed = _placed(record, group, cap, priority)
+    record, key, group = record[placed], key[placed], group[placed]
+    rank = _ranks(_among(group), cap, entropy.stream("ranks"))
+    return Placing(record, key, rank, len(order) - len(record))
+
+
+def _placed(record: Ints, group: Ints, cap: int, priority: Callable[[Ints], Words]) -> NDArray[np.bool_]:
+    """Which entries are placed, given entries that stand together by key."""
+    placed = np.ones(len(group), np.bool_)
+    full = np.flatnonzero((np.bincount(group) > cap)[group])
+    if len(full):
+        order = full[np.argsort(priority(record[full]))]
+        order = order[np.argsort(group[order], kind="stable")]
+        placed[order] = _among(group[order]) < cap
+    return placed
+
+
+def _among(group: Ints) -> Ints:
+    """Of entries that stand together by key, the number of each among those of its key."""
+    return np.arange(len(group)) - np.searchsorted(group, group)
 
 
 def _ranks(among: Ints, cap: int, entropy: Entropy) -> Ints:

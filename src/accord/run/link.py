@@ -49,6 +49,7 @@ from accord.state.folder import State
 from accord.state.journal import FileJournal
 from accord.state.ledger import Ledger
 from accord.state.manifest import Manifest
+from accord.state.placing_key import find_placing_key
 from accord.state.runs import StoredRun, find_unfinished, open_run, remove_leftovers
 from accord.table.address import Address
 from accord.table.sources.opening import find_place
@@ -176,7 +177,10 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
         records = standing.entered.records
     # Here, where no partner can measure how long it takes.
     table_digest(records)
-    return Ready(state, request, account, side, cards, records, release, standing, entropy, tell)
+    ready = Ready(state, request, account, side, cards, records, release, standing, entropy, tell)
+    if not task.protocol.places:
+        return ready
+    return replace(ready, placing_key=find_placing_key(state.database, entropy.stream("placing key")))
 
 
 def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entropy | None) -> Records:

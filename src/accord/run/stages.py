@@ -59,6 +59,7 @@ from accord.protocols.base import Release
 from accord.protocols.linkage import refuse_attempt
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
+from accord.protocols.parts.priorities import priorities
 from accord.protocols.parts.pseudonyms import under_pseudonyms
 from accord.protocols.parts.slots import Slots, commitments, table_digest
 from accord.protocols.parts.standing import Standing
@@ -122,6 +123,8 @@ class Ready:
     standing: OwnStanding
     entropy: Entropy
     tell: Tell
+    placing_key: bytes | None = field(default=None, repr=False)
+    """Of this installation, where the protocol places records."""
     team: WorkerPool = field(default_factory=NoWorkers)
     """Who compares."""
     peak: Callable[[], int] = held_bytes
@@ -161,8 +164,11 @@ class Ready:
         records = self.records
         if self.agreement.output.ids == "pseudonyms":
             records = under_pseudonyms(records, slots.key)
+        # By the ids of the table: a pseudonym is new in every run.
+        key = self.placing_key
+        priority = None if key is None else priorities(key, self.records.ids)
         own = self.side, records, partner_size, slots, self.entropy, (self.event,), padding
-        return OwnSide(*own, standing=standing)
+        return OwnSide(*own, standing=standing, priority=priority)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ _ENTRIES = {
     "AccountSet": "the limits of the account",
     "AccountRemoved": "that an account was removed:",
     "SnapshotNamed": "which table a snapshot is:",
+    "PlacingKeyDrawn": "the placing key",
     "RunBegun": "the beginning of the run",
     "RunCharged": "the charge of the run",
     "RunChanged": "how far a run is:",
@@ -59,6 +60,10 @@ _NEEDED = {
     "counts": "The run cannot be resumed.",
     "before": "The run cannot be resumed.",
 }
+_NO_KEY = (
+    "No routed run can begin or go on: another key would leave out other records, and a partner could "
+    "compare. Restore a copy."
+)
 _REPLAY = "The run can neither be resumed nor replayed."
 
 
@@ -378,6 +383,8 @@ def uses_of(register: Register) -> dict[str, tuple[str, str, str | None]]:
             lost = "Its output can no longer be verified." if key else _NEEDED.get(name, _REPLAY)
             what = "key of the output" if key else name
             found.setdefault(digest, (f"the {what} of {tell_run(run)}", lost, run.name))
+    if register.placing_key is not None:
+        found[register.placing_key] = ("the placing key", _NO_KEY, None)
     sharing: dict[int | None, list[RunCharged]] = {}
     for run, charged in register.charged():
         sharing.setdefault(run.release, []).append(charged)

@@ -1,4 +1,5 @@
-"""What the entries of the log add up to: accounts, snapshots, releases with noise, series, runs, partners.
+"""What the entries of the log add up to: accounts, snapshots, the placing key, releases with noise, series,
+runs, partners.
 
 Every entry is a fact that stays: an account's limits from then on, a run that was charged with all that it
 was given, how far a run is, that something was forgotten. `apply` is the one place that says what follows
@@ -42,6 +43,13 @@ class SnapshotNamed:
     """A snapshot's name stands for a table, by a digest of it."""
 
     place: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacingKeyDrawn:
+    """By this key full keys are filled in all runs from now on."""
+
     content: str
 
 
@@ -125,6 +133,7 @@ LogEntry = (
     AccountSet
     | AccountRemoved
     | SnapshotNamed
+    | PlacingKeyDrawn
     | RunBegun
     | RunCharged
     | RunChanged
@@ -136,8 +145,8 @@ LogEntry = (
 _KINDS: dict[str, type[LogEntry]] = {
     kind.__name__: kind
     for kind in (
-        AccountSet, AccountRemoved, SnapshotNamed, RunBegun, RunCharged, RunChanged, RunDone, RunForgotten,
-        PartnerAdded, PartnerRemoved,
+        AccountSet, AccountRemoved, SnapshotNamed, PlacingKeyDrawn, RunBegun, RunCharged, RunChanged, RunDone,
+        RunForgotten, PartnerAdded, PartnerRemoved,
     )
 }  # fmt: skip
 
@@ -258,6 +267,8 @@ class Register:
         self.accounts: dict[str, AccountSet] = {}
         """By folded name, as everything that owners name."""
         self.snapshots: dict[str, str] = {}
+        self.placing_key: str | None = None
+        """The digest of the key (placing_key.py), once it was drawn."""
         self.releases: list[KnownRelease] = []
         self.series: dict[tuple[str, str], KnownSeries] = {}
         """By account and name."""
@@ -281,6 +292,8 @@ class Register:
             for run in self.runs.values()
             for name, digest in run.contents.items()
         }
+        if self.placing_key is not None:
+            found[self.placing_key] = "the placing key"
         for release in self.releases:
             if release.noise is not None:
                 found[release.noise] = "the noise of a release"
@@ -323,6 +336,8 @@ class Register:
                 del self.accounts[fold_name(entry.name)]
             case SnapshotNamed():
                 self.snapshots[entry.place] = entry.content
+            case PlacingKeyDrawn():
+                self.placing_key = entry.content
             case RunForgotten():
                 self._forget(self.runs[entry.run])
             case PartnerAdded():

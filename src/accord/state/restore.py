@@ -2,7 +2,8 @@
 
 The invariant: a copy is put in place whole or not at all, and takes nothing back that a partner has seen, as
 far as that can be known here. So its log must begin with the log that is here; journals that have gone on
-from those of the copy are kept as they are here. What only the partner knows cannot be known.
+from those of the copy are kept as they are here, and so is the placing key if the copy has none. What only
+the partner knows cannot be known.
 
 The copy is unpacked beside the folder and judged there. Then nobody may write here until it is in place: the
 database is locked, and so is every run. The two folders are exchanged in one step where the system can.
@@ -42,12 +43,13 @@ from accord.state.backup import (
     list_kept,
     sum_up,
 )
+from accord.state.database import Database
 from accord.state.files import make_folder, sync_folder
 from accord.state.folder import State
 from accord.state.inspection import Inspection, has_log
 from accord.state.journal import TAG, scan
 from accord.state.log import Log
-from accord.state.register import KnownRun, Register, RunCharged
+from accord.state.register import KnownRun, PlacingKeyDrawn, Register, RunCharged
 from accord.state.runs import hold
 from accord.wording import counted
 
@@ -66,6 +68,8 @@ class Forgotten:
     """Of runs that neither the copy knows nor what can be read of the log here."""
     damage: str = ""
     """Why the log here cannot be read to its end."""
+    placing_key: bool = False
+    """Whether the placing key that is here is neither in the copy nor can be added to it."""
 
     def __bool__(self) -> bool:
         return bool(self.entries or self.folders)
@@ -176,6 +180,10 @@ def list_forgotten(forgotten: Forgotten) -> list[str]:
         lines.append(f"{counted(forgotten.entries, 'entry', 'entries')} of the log {verb} not in it")
     lines += [_tell_charged(charged) for charged in forgotten.charged]
     lines += [f"the run {name}, of which only its folder tells" for name in forgotten.folders]
+    if forgotten.placing_key:
+        lines.append(
+            "the placing key: later runs leave out other records of full keys than partners have seen"
+        )
     if forgotten.damage:
         lines.append(f"whatever cannot be read any more: {forgotten.damage}")
     return [f"  {line}" for line in lines]
@@ -305,7 +313,19 @@ def _compare(target: Path, copy: _Copy, here: Inspection) -> Forgotten:
     damage = here.damages[0].problem if here.damages else ""
     if not has_log(here.state) and _list_folders(target):
         damage = "its database is missing or empty, though runs are here"
-    return Forgotten(entries, tuple(charged.values()), tuple(path.name for path in folders), damage)
+    names = tuple(path.name for path in folders)
+    return Forgotten(entries, tuple(charged.values()), names, damage, _loses_key(copy.register, here))
+
+
+def _loses_key(copy: Register, here: Inspection) -> bool:
+    digest = here.register.placing_key
+    if digest is None or copy.placing_key is not None:
+        return digest not in (None, copy.placing_key)
+    try:
+        here.content(digest)
+    except DamagedError:
+        return True
+    return False
 
 
 def _is_whole(here: Inspection) -> bool:
@@ -323,7 +343,12 @@ def _has_any(folder: Path) -> bool:
 
 
 def _take_over(target: Path, made: Path, copy: Register, here: Inspection) -> tuple[str, ...]:
-    """Keep what has grown here since the copy; the runs whose journals have."""
+    """Keep what has grown here since the copy: the placing key, if the copy has none, and journals; the runs
+    whose journals have grown."""
+    digest = here.register.placing_key
+    if digest is not None and copy.placing_key is None and not _loses_key(copy, here):
+        with Database(made).writing() as state:
+            state.add(PlacingKeyDrawn(state.keep(here.content(digest))))
     gone_on = []
     for run in list_kept(copy):
         if not _is_same(run, here):
