@@ -1,0 +1,235 @@
+"""A full key leaves out the same records in all runs of an installation; their ranks are new in each."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.entropy import System
+from accord.errors import DamagedError, UsageError
+from accord.notices import tell_nobody
+from accord.peer.partners import add_partner
+from accord.privacy.budget import Budget
+from accord.protocols.parts.standing import ALONE
+from accord.protocols.routed import Routed
+from accord.protocols.routed_pairs import PairPasses
+from accord.run.link import get_ready
+from accord.secure.ideal import IdealEngine
+from accord.side import Side
+from accord.state.backup import write_copy
+from accord.state.folder import open_state
+from accord.state.placing_key import find_placing_key
+from accord.state.restore import restore_copy
+from tests.replay import replays
+from tests.run import faults
+from tests.run.faults import Office, Wire
+from tests.state.test_backup import NOW
+from tests.state.test_inspection import change, told
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+KEYS, OF_ONE = 12, 4
+SIZE = KEYS * OF_ONE
+"""Records, four with each x. Two installations leave out the same with probability 6⁻¹² at a cap of 2, and
+two runs have the same ranks with no more."""
+
+
+def agreed(cap: int = 2, **changes: Any) -> Agreement:
+    plain = faults.agreement("routed").model_dump(mode="json")
+    plain["blocking"] = {"pass": [{"parts": [{"kind": "key", "field": "x"}], "cap": cap}]}
+    return Agreement.model_validate(plain | changes)
+
+
+def crowd(folder: Path) -> dict[Side, Office]:
+    both = faults.offices(folder, "routed")
+    for side, office in both.items():
+        office.agreement = agreed()
+        rows = (f"{side.value}{i},{i % KEYS},{i // KEYS}\n" for i in range(SIZE))
+        office.data.write_text("id,x,y\n" + "".join(rows))
+    return both
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> dict[Side, Office]:
+    return crowd(tmp_path)
+
+
+@pytest.fixture
+def office(both: dict[Side, Office]) -> Office:
+    return both[Side.A]
+
+
+def ranks(office: Office, agreement: Agreement | None = None, **asked: Any) -> dict[str, int]:
+    """The rank of every record that a new run places, by its id."""
+    chosen = agreement or office.agreement
+    ready = get_ready(office.request(agreement=chosen, **asked), office.state, tell_nobody)
+    task, nothing = chosen.task, np.zeros(0, np.int64)
+    mine = ready.mine(
+        task.protocol.make_slots(task, ready.side, ready.records, nothing, System()), SIZE, ALONE
+    )
+    assert isinstance(task.protocol, Routed)
+    (placed,) = PairPasses(task, task.protocol.lanes(task, (SIZE, SIZE)), mine, IdealEngine()).placings
+    ids = ready.records.ids.to_pylist()
+    assert mine.records.size == len(ids) == SIZE
+    return {ids[record]: rank for record, rank in zip(placed.record, placed.rank.tolist(), strict=True)}
+
+
+def placed(office: Office, agreement: Agreement | None = None, **asked: Any) -> set[str]:
+    return set(ranks(office, agreement, **asked))
+
+
+def renamed() -> Agreement:
+    """Another salt, and other names for the fields, the pass and what is read; another rule."""
+    number = {"type": "number", "min": 0, "max": 31, "step": 1, "missing": "differs"}
+    fields = {
+        "across": number | {"from": "x", "clean": ["spaces"]},
+        "words": {"type": "text", "encoder": "hash", "from": "x"},
+        "up": number | {"from": "y"},
+    }
+    parts = [{"kind": "key", "field": ["words", "across"]}]
+    blocking = {"pass": [{"name": "by place", "parts": parts, "cap": 2}]}
+    disclose: dict[str, Any] = {"A": [], "B": []}
+    return agreed(salt="11111111", fields=fields, rule="same(words)", blocking=blocking, disclose=disclose)
+
+
+def test_the_same_records_are_left_out_whatever_is_agreed(office: Office) -> None:
+    first = placed(office)
+    assert len(first) == 2 * KEYS
+    for other in (agreed(), renamed(), agreed(output={"ids": "pseudonyms"}), agreed(output={"to": "A"})):
+        assert placed(office, other) == first
+
+
+def test_so_they_are_with_another_account_partner_and_side(both: dict[Side, Office]) -> None:
+    office = both[Side.A]
+    first = placed(office)
+    office.ledger.set_budget("other", Budget())
+    assert placed(office, dataset="other", snapshot=None) == first
+    add_partner(office.state, "carol", replace(faults.card(both[Side.B]), name="carol"))
+    for parties in ({"A": "alice", "B": "carol"}, {"A": "carol", "B": "alice"}):
+        assert placed(office, agreed(parties=parties), partner="carol") == first
+
+
+def test_a_larger_cap_places_those_of_a_smaller_one(office: Office) -> None:
+    one, two, three = (placed(office, agreed(cap)) for cap in (1, 2, 3))
+    assert one < two < three
+    assert (len(one), len(three)) == (KEYS, 3 * KEYS)
+
+
+def test_other_columns_draw_others(office: Office) -> None:
+    """So an agreement with another key is another draw."""
+    fields = office.agreement.model_dump(mode="json")["fields"]
+    lines = office.data.read_text().splitlines()
+    office.data.write_text("\n".join([f"{lines[0]},z", *(f"{line},7" for line in lines[1:])]) + "\n")
+    parts = [{"kind": "key", "field": "x"}, {"kind": "key", "field": "z"}]
+    finer = agreed(fields=fields | {"z": fields["x"]}, blocking={"pass": [{"parts": parts, "cap": 2}]})
+    found = placed(office, finer)
+    assert len(found) == 2 * KEYS
+    assert found != placed(office)
+
+
+def test_another_installation_draws_others(office: Office, tmp_path: Path) -> None:
+    """False alarm 6⁻¹²."""
+    assert placed(crowd(tmp_path / "other")[Side.A]) != placed(office)
+
+
+def test_ranks_are_new_in_every_run(office: Office) -> None:
+    """False alarm 6⁻¹²."""
+    first, second = (ranks(office, agreed(3)) for _ in range(2))
+    assert first.keys() == second.keys()
+    assert first != second
+
+
+def test_ids_that_are_made_leave_out_the_same(both: dict[Side, Office]) -> None:
+    office = faults.drop_ids(both)[Side.A]
+    first = placed(office)
+    lines = office.data.read_text().splitlines()
+    office.data.write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    assert placed(office) == first
+
+
+def test_whole_runs_find_the_same_pairs_as_one_that_was_cut(both: dict[Side, Office]) -> None:
+    """Both sides leave out of full keys what they left out before."""
+    faults.link(both, Wire(frames=30))
+    name = faults.common_run(both)
+    assert name is not None
+    replays.done(faults.resume(both, name))
+    found = both[Side.A].out.read_bytes()
+    assert 1 < found.count(b"\n") - 1 < SIZE
+    replays.done(faults.link(both))
+    assert both[Side.A].out.read_bytes() == found
+
+
+def keep(office: Office, name: str = "copy.tar") -> Path:
+    path = office.data.with_name(name)
+    assert write_copy(office.state, path, NOW).faults == ()
+    return path
+
+
+def restore(office: Office, path: Path, force: bool = False) -> Any:
+    found = restore_copy(office.state.folder, path, NOW, force=force)
+    office.state = open_state(office.state.folder, {})
+    return found
+
+
+def test_a_copy_brings_the_key_back(office: Office) -> None:
+    first = placed(office)
+    path = keep(office)
+    shutil.rmtree(office.state.folder)
+    restore(office, path)
+    assert placed(office) == first
+    assert told(office.state) == []
+
+
+def test_an_older_copy_takes_the_key_that_is_here(office: Office) -> None:
+    path = keep(office)
+    first = placed(office)
+    with pytest.raises(UsageError, match="does not know all that is here"):
+        restore(office, path)
+    assert not restore(office, path, force=True).forgotten.placing_key
+    assert placed(office) == first
+    assert told(office.state) == []
+
+
+def test_it_is_told_where_a_copy_has_another_key(office: Office, tmp_path: Path) -> None:
+    first = placed(office)
+    other = crowd(tmp_path / "other")[Side.A]
+    theirs = placed(other)
+    made = restore(office, keep(other), force=True)
+    assert made.forgotten.placing_key
+    assert placed(office) == theirs != first
+
+
+def test_what_forgets_a_run_does_not_forget_the_key(both: dict[Side, Office]) -> None:
+    replays.done(faults.link(both))
+    office = both[Side.A]
+    first = placed(office)
+    (entry,) = office.ledger.runs()
+    office.ledger.forget(entry.run)
+    assert placed(office) == first
+    assert told(office.state) == []
+
+
+def test_a_key_that_is_damaged_is_found_and_never_replaced(office: Office) -> None:
+    placed(office)
+    with office.state.database.reading() as state:
+        digest = state.register.placing_key
+    assert digest is not None
+    change(office.state, "contents", "content", f"WHERE digest = x'{digest}'")
+    assert "the placing key is not what was written" in "".join(told(office.state))
+    office.state = open_state(office.state.folder, {})
+    with pytest.raises(DamagedError, match="the placing key"):
+        placed(office)
+
+
+def test_it_is_drawn_once_and_only_where_records_are_placed(office: Office) -> None:
+    get_ready(office.request(agreement=faults.agreement("plain")), office.state, tell_nobody)
+    with office.state.database.reading() as state:
+        assert state.register.placing_key is None
+    made = {find_placing_key(open_state(office.state.folder, {}).database, System()) for _ in range(3)}
+    assert len(made) == 1
