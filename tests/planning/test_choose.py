@@ -35,6 +35,12 @@ def every_pair(seconds: float) -> Option:
     )
 
 
+def test_a_few_seconds_are_not_worth_a_match() -> None:
+    for seconds, cheap in ((10, 0.9), (11, 1.0)):
+        agreed, other = replace(every_pair(seconds), agreed=True), routed(cheap)
+        assert (choose([agreed, other], Wanted().no_worse_than(agreed))[0] is other) == (seconds > 10)
+
+
 def codes(*options: Option, sizes: tuple[int, int] = (1000, 1000)) -> list[str]:
     wish = Wanted().no_worse_than(options[0])
     return [one.code for one in warn(options, choose(options, wish)[0], sizes)]
@@ -70,6 +76,8 @@ def test_what_covers_too_few_records_is_not_taken() -> None:
     [
         (10, {}, True),
         (10.1, {}, False),
+        (50, {"bytes": Range(1e6, 1e6, 1e6)}, True),
+        (101, {"bytes": Range(1e6, 1e6, 1e6)}, False),
         (10, {"recall": 0.969}, False),
         (10, {"recall": 0.97}, True),
         (10, {"covered": 0.99}, False),

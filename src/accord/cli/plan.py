@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 16
 _BAR = 12
+_MANY = 200_000
+"""Records of a side that take seconds to count."""
 _FOR_YOUR_EYES = (
     "What your table decides is for your eyes, and an agreement is public: plan with --records alone to "
     "--write."
@@ -97,6 +99,7 @@ def plan(
     """
     from accord.agreement.file import read_agreement
     from accord.forecast.plan import plan as make
+    from accord.forecast.plan import read_sizes
 
     if series is not None:
         from accord.cli.plan_series import show_series
@@ -113,6 +116,8 @@ def plan(
 
         require_page(page, (agreement, *input_files(data), write), force)
     agreed = read_agreement(agreement)
+    if data is None and max(read_sizes(agreed, records) or (0,)) >= _MANY:
+        say("Counting how many records share a key in synthetic tables: this takes up to a minute.", err=True)
     found = make(
         agreed,
         data,

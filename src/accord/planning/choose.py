@@ -6,8 +6,9 @@ defaults are those of the agreement: no larger ε, and no fewer matches, but for
 options that meet them,
 
     1. the quickest with ε = 0, if it takes at most ten minutes, or the stated limit; of these rather one that
-       is sure to find all matches, unless another one is a *bargain*: it takes a tenth of the seconds, is
-       expected to find 97 % of its matches, and covers as many records as wished;
+       is sure to find all matches, unless that takes over ten seconds and another one is a *bargain*: it is
+       quicker, takes a tenth of the seconds or of the bytes, is expected to find 97 % of its matches, and
+       covers as many records as wished;
     2. else the quickest.
 
 Where none does, the nearest is shown, which keeps the ε and fails by the least, with what would help: that is
@@ -38,13 +39,13 @@ _LEVELS = 200
 COVERED = 0.995
 """The least share of covered records by default."""
 _TENTH, _MOST_OF_THEM = 0.1, 0.97
-"""Of the seconds and of the matches of another option, for a bargain."""
+"""Of the seconds or bytes, and of the matches of another option, for a bargain."""
 _NEARLY = 0.01
 """Of all matches, those that may be missed for it if nothing need be told at all: estimates are no better."""
 _LOW = 0.9
 """A recall worth a word."""
 _MOMENT = 10.0
-"""Seconds that nobody minds."""
+"""Runs shorter than this need no justification (seconds)."""
 _BOUND = 1.5
 """How many times as long as the processor the network must take, to be what a run waits for."""
 _WORTH = 2.0
@@ -165,13 +166,14 @@ def _preference(option: Option) -> tuple[float, float, bool, float]:
 
 def _bargains(options: Sequence[Option], best: Option, wish: Wanted) -> list[Option]:
     """Options with ε = 0 that find a little less than the best one, at a fraction of its cost."""
-    if best.largest_epsilon != 0 or not best.recall or not wish.by_default:
+    if best.largest_epsilon != 0 or not best.recall or not wish.by_default or best.usual <= _MOMENT:
         return []
     return [
         one
         for one in options
         if one.largest_epsilon == 0
-        and one.usual <= _TENTH * best.usual
+        and one.usual < best.usual
+        and min(one.usual / best.usual, one.bytes.expected / best.bytes.expected) <= _TENTH
         and (one.recall or 0.0) >= _MOST_OF_THEM * best.recall
         and all(miss.name == "recall" for miss in misses(one, wish))
     ]
