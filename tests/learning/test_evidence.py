@@ -33,7 +33,7 @@ from accord.rules.rule import And
 from accord.rules.text import parse_rule
 from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
-from tests.learning.worlds import DRAFT
+from tests.learning.worlds import DRAFT, ROUTED
 
 AGREED = parse_agreement(DRAFT)
 SCORE = score_of(AGREED.rule)
@@ -232,3 +232,15 @@ def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPat
     assert found.met == made.truth.num_rows, "all matches count, wherever they are"
     assert found.expected.counted is not None
     assert found.expected.counted.of_others < 10_000
+
+
+def test_pairs_that_share_a_key_are_sampled_without_listed_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, routed = generate_people(200, None, 5), parse_agreement(ROUTED)
+    asked = task_of(routed, routed.rule)
+    a, b = asked.load(made.a, Layout()), asked.load(made.b, Layout())
+    tables, rng = Tables(asked.fields, a.columns, b.columns), np.random.default_rng(0)
+    met = sum(one.place_both((a.columns, b.columns), (200, 200)).candidates for one in routed.plan.passes)
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", met)
+    assert [len(rows) for rows in asked.sample(tables, (200, 200), rng)] == [200, 200]
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", met / 4)
+    assert [len(rows) for rows in asked.sample(tables, (200, 200), rng)] == [100, 100]

@@ -19,7 +19,7 @@ from accord.learning import evidence
 from accord.learning.learn import Learnt, learn
 from accord.simulation.pair import simulate
 from accord.simulation.truth import score
-from tests.learning.worlds import DRAFT, PEOPLE, save, with_rule
+from tests.learning.worlds import ALL_PAIRS, DRAFT, PEOPLE, ROUTED, save, with_rule
 
 AGREED = parse_agreement(DRAFT)
 
@@ -61,6 +61,29 @@ def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
     assert found["labels"] > 0.975
     for name in ("people", "labels"):
         assert abs(ways[name].expected.f1 - found[name]) < 0.02, "what is expected comes about"
+
+
+@pytest.mark.parametrize("text", [ROUTED, ALL_PAIRS], ids=["routed", "all pairs"])
+@pytest.mark.parametrize("way", ["people", "errors", "labels", "looks", "splink"])
+def test_every_way_keeps_the_blocking_and_the_protocol(way: str, text: str, tmp_path: Path) -> None:
+    draft, made = parse_agreement(text), generate_people(300, None, 3)
+    pyarrow.csv.write_csv(made.truth.select(["id_a", "id_b"]), tmp_path / "labels.csv")
+    given: dict[str, dict[str, Any]] = {
+        "people": {},
+        "errors": {"table": made.a, "learnt_from": "A"},
+        "labels": {
+            "table": made.a,
+            "other": made.b,
+            "labels": tmp_path / "labels.csv",
+            "learnt_from": "both",
+        },
+        "looks": {"table": made.a, "other": made.b, "learnt_from": "both"},
+        "splink": {"splink": save(tmp_path, PEOPLE), "learnt_from": "A"},
+    }
+    found = learn(draft, **given[way])
+    assert found.expected.f1 > 0.75
+    assert found.agreement.model_copy(update={"rule": draft.rule, "learnt_from": None}) == draft
+    assert parse_agreement(found.write_into(text)) == found.agreement
 
 
 def test_two_tables_without_labels_are_better_than_the_draft() -> None:

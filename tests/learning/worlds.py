@@ -32,6 +32,42 @@ def with_rule(text: str, rule: str) -> str:
 DRAFT = with_rule(starter_text("people", "00000000"), RULE)
 
 
+def _with_protocol(text: str, protocol: str) -> str:
+    """An agreement's text with other passes and another protocol."""
+    return (
+        text[: text.index("# Only records that meet")]
+        + protocol
+        + text[text.index("# What each side shows") :]
+    )
+
+
+ALL_PAIRS = _with_protocol(DRAFT, '[protocol]\nname = "all-pairs"\ngreedy = false\n\n')
+ROUTED = _with_protocol(
+    DRAFT,
+    """
+[[blocking.pass]]
+name = "birth"
+cap = 2
+parts = [{ kind = "key", field = "birth" }]
+
+[[blocking.pass]]
+name = "names"
+cap = {A = 4, B = 2}
+parts = [{ kind = "key", field = ["given_sound", "surname_sound"] }]
+
+[[blocking.pass]]
+name = "phone"
+parts = [{ kind = "key", field = "phone" }]
+
+[protocol]
+name = "routed"
+cap = 2
+
+""",
+)
+"""The values of one pass are listed, those of the others are not."""
+
+
 def level(sql: str, m: float | None = None, u: float | None = None, **more: Any) -> dict[str, Any]:
     shares = {} if m is None else {"m_probability": m, "u_probability": u}
     return {"sql_condition": sql, "label_for_charts": sql, **shares, **more}

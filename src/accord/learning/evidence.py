@@ -51,7 +51,6 @@ from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.join import candidates
 from accord.rules.rule import And, Rule, Score, fields_of
 from accord.rules.thresholds import Fields
-from accord.side import Side
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
 
@@ -124,12 +123,9 @@ class LearningTask:
 
     def sample(self, tables: Tables, sizes: tuple[int, int], rng: np.random.Generator) -> Pairs:
         """Rows of A and of B between which not too many pairs meet."""
-        a, b = (
-            self.blocking.counts(side, columns, size)
-            for side, columns, size in zip(Side, (tables.a, tables.b), sizes, strict=True)
-        )
-        left, right = self.blocking.pairs()
-        share = sqrt(min(1.0, _MOST_PAIRS / max(1, int(a[left] @ b[right]))))
+        columns = tables.a, tables.b
+        met = sum(one.place_both(columns, sizes).candidates for one in self.blocking.passes)
+        share = sqrt(min(1.0, _MOST_PAIRS / max(1, met)))
         rows = [_sample(rng, size, round(share * size)) for size in sizes]
         return rows[0], rows[1]
 
