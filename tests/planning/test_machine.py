@@ -6,8 +6,19 @@ import pytest
 
 from accord.benchmarking.workload import RULES
 from accord.datasets.starter import starter
-from accord.planning.machine import BYTE, FEED, PairSeconds, Speed, intersecting, speed_of, vole_rounds
+from accord.planning.machine import (
+    BYTE,
+    FEED,
+    PairSeconds,
+    Speed,
+    intersecting,
+    seconds_to_compare,
+    speed_of,
+    vole_rounds,
+)
+from accord.protocols.routed_passes import held_circuit
 from accord.secure.cost import Price
+from accord.side import Side
 
 
 def test_work_is_linear_in_what_was_counted() -> None:
@@ -31,6 +42,21 @@ def test_other_engines_go_by_their_bytes() -> None:
     rule = starter("products").task.lowered.node
     for engine, byte in BYTE.items():
         assert speed_of(rule, engine).processor(Price(1000, 9, 50, 4, 0)) == pytest.approx(0.55 * 1000 * byte)
+
+
+@pytest.mark.parametrize("engine", ["ot", *BYTE])
+def test_seconds_to_compare_are_linear_in_pairs(engine: str) -> None:
+    rule = starter("products").task.lowered.node
+    some, more = (seconds_to_compare(rule, engine, pairs) for pairs in (10**8, 10**9))
+    assert more == pytest.approx(10 * some, rel=0.01)
+
+
+def test_pairs_that_stand_alone_take_longer() -> None:
+    task = starter("people").task
+    blocks = seconds_to_compare(task.lowered.node, "ot", 10**6)
+    alone = seconds_to_compare(held_circuit(task, Side.A), "ot", 10**6)
+    assert alone == seconds_to_compare(held_circuit(task, Side.B), "ot", 10**6)
+    assert alone > 5 * blocks > 0
 
 
 @pytest.mark.parametrize(

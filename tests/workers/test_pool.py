@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.datasets.starter import starter
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
 from accord.peer.connection import Reach
@@ -22,11 +23,13 @@ from accord.peer.handshake import Wish
 from accord.protocols.parts import schedule
 from accord.protocols.parts.comparers import InTurn, Staff
 from accord.protocols.parts.journal import UNDER_WAY
+from accord.protocols.routed_passes import held_circuit
 from accord.run.link import reopen
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked, begin, go_on
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Equal, Input
+from accord.secure.ot.engine import OtEngine
 from accord.side import Side
 from accord.state.journal import scan
 from accord.state.runs import open_run
@@ -34,7 +37,7 @@ from accord.workers import connections, messages
 from accord.workers.choice import own_wish
 from accord.workers.messages import Answer, Cause, Failure, Kind, Message
 from accord.workers.pool import Figures, NoWorkers, ProcessPool, WorkOrder, _Tally, _WorkerProcesses
-from accord.workers.sharing import MANY, SharedRounds, count_workers
+from accord.workers.sharing import WORTH_SECONDS, SharedRounds, Sharing, count_workers
 from tests.run import faults
 from tests.run.test_resume import EXPECTED
 
@@ -44,15 +47,51 @@ INPUT = Input("x", 1, 1)
 CIRCUIT = Equal(INPUT)
 
 
-@given(wishes, wishes, st.integers(0, 3 * MANY))
-def test_the_smaller_number_counts_on_both_sides(own: Wish, partner: Wish, most: int) -> None:
-    found = count_workers(own, partner, most)
-    assert found == count_workers(partner, own, most)
+@given(wishes, wishes, st.floats(0, 3 * WORTH_SECONDS))
+def test_the_smaller_number_counts_on_both_sides(own: Wish, partner: Wish, seconds: float) -> None:
+    found = count_workers(own, partner, seconds)
+    assert found == count_workers(partner, own, seconds)
     assert 1 <= found <= min(own.count, partner.count)
-    if (own.always and partner.always) or most >= MANY:
+    if (own.always and partner.always) or seconds >= WORTH_SECONDS:
         assert found == min(own.count, partner.count)
     elif not (own.always or partner.always):
         assert found == 1
+
+
+class Counted:
+    """Workers that only hear how many they are."""
+
+    def __init__(self) -> None:
+        self.count = 1
+
+    def start(self, count: int, *_: object) -> list[bytes]:
+        self.count = count
+        return [bytes(9)] * count
+
+    def dismiss(self) -> None:
+        self.count = 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "routed", "comparisons", "count"),
+    [
+        ("people", True, 105_024, 1),
+        ("people", True, 3_100_000, 4),
+        ("people", False, 1_000_000, 1),
+        ("people", False, 2_000_000, 4),
+        ("products", False, 10_000_000, 1),
+        ("products", False, 20_000_000, 4),
+    ],
+)
+def test_workers_start_where_one_takes_long(kind: str, routed: bool, comparisons: int, count: int) -> None:
+    """3,100,000 comparisons are those of 300,000 routed people."""
+    task, wish = starter(kind).task, Wish(4, always=False)
+    circuit = held_circuit(task, Side.A) if routed else task.lowered.node
+    for side in Side:
+        workers = Counted()
+        sharing = Sharing(wish, wish, workers)  # type: ignore[arg-type]
+        next(sharing.gather(side, OtEngine(), circuit, Seeded("workers"), comparisons))
+        assert workers.count == count
 
 
 def test_what_a_side_wants() -> None:

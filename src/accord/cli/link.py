@@ -59,8 +59,8 @@ Workers = Annotated[
     str | None,
     typer.Option(
         metavar="N|ray|ray://HOST:PORT",
-        help="Processes that share the comparisons, from 1 to 256; default: 1, and a process for each core "
-        "where there are ten million comparisons or more. The side that wants fewer decides. Or workers on "
+        help="Processes that share the comparisons, from 1 to 256; default: 1, or one for each core "
+        "where one process would take 20 seconds. The side that wants fewer decides. Or workers on "
         "your Ray cluster; 8@ray is at most eight of them.",
         show_default=False,
     ),

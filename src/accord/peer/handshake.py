@@ -44,7 +44,7 @@ _RUN_TAG = b"accord run 1\n"
 
 @dataclass(frozen=True)
 class Wish:
-    """How many workers a side wants: always, or where there is much to compare."""
+    """How many workers a side wants: always, or where comparisons take long."""
 
     count: int
     always: bool

@@ -23,9 +23,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from accord.protocols.parts.lanes import Lane
-from accord.secure.circuit import Circuit
-from accord.secure.cost import Price
+from accord.secure.blocks import Blocks
+from accord.secure.circuit import Circuit, Opened
+from accord.secure.cost import Price, price_like
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import Program
@@ -46,6 +49,7 @@ BYTE = {"garbled": 4.5e-8, "dual": 4.5e-8, "paillier": 3.9e-5, "paillier-packed"
 STRIP, ALONE = (1.06e-6, 0.53e-6), (0.7e-6, 0.18e-6)
 """Seconds for a term of a strip, with OTs that are made one by one and with silent ones; the latter of pairs
 that stand alone, which need no trees."""
+_BLOCK = 64
 _SHARE = 0.55
 """Of the work of both parties, what the busier one does."""
 
@@ -73,6 +77,16 @@ class Speed:
         pace = self.silent if price.feeds else self.made
         work = pace.pair * price.comparisons + pace.strip * price.strips + FEED * price.feeds
         return _SHARE * (work + self.byte * price.bytes)
+
+
+def seconds_to_compare(circuit: Circuit, engine: str, pairs: int) -> float:
+    """Seconds of the busier party to compare so many pairs: one by one where shares are opened, otherwise in
+    blocks of 64 by 64. Both parties get the same number, which decides whether workers start: a change of
+    these times is a change of the wire format."""
+    sizes = np.ones(_BLOCK, np.int64) if isinstance(circuit, Opened) else np.full(1, _BLOCK)
+    sample = Blocks.of_sizes(sizes, sizes)
+    price = price_like(circuit, sample, pairs / sample.pairs, engine)
+    return speed_of(circuit, engine).processor(price)
 
 
 def vole_rounds(asked: int) -> int:

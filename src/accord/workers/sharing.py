@@ -1,7 +1,7 @@
 """How the rounds of a run are shared out: the same for workers that compare and for those that are replayed.
 
-    1  both hellos said how many workers each side wants; with the counts it is known how much there is to do,
-       and the smaller number counts
+    1  both hellos said how many workers each side wants. The counts say how long one worker would take, by
+       the times of planning/machine.py and no clock. The smaller number decides.
     2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
     3  worker i of one side connects to worker i of the other
     4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every round in
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.peer.handshake import Wish
+from accord.planning.machine import seconds_to_compare
 from accord.protocols.parts.comparers import Comparer, InTurn
 from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.shares import Share, cut
@@ -36,13 +37,13 @@ from accord.workers.routing import TOKEN, make_token
 
 Ints = NDArray[np.int64]
 
-MANY = 10**7
-"""Comparisons from which on workers are worth their start."""
+WORTH_SECONDS = 20
+"""Expected seconds from which on workers start: two of them take two seconds to start and 10.4 to compare."""
 
 
-def count_workers(own: Wish, partner: Wish, most: int) -> int:
-    """How many workers each side has, for so many comparisons: the same on both sides."""
-    return min(wish.count if wish.always or most >= MANY else 1 for wish in (own, partner))
+def count_workers(own: Wish, partner: Wish, seconds: float) -> int:
+    """Workers of each side, where one of them would take so many seconds: the same on both sides."""
+    return min(wish.count if wish.always or seconds >= WORTH_SECONDS else 1 for wish in (own, partner))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,10 @@ class Sharing:
     def gather(
         self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
     ) -> Party[Comparer]:
-        alone = isinstance(engine, AtOnceEngine)
-        count = 1 if alone else count_workers(self.own, self.partner, most)
+        count = 1
+        if not isinstance(engine, AtOnceEngine):
+            seconds = seconds_to_compare(circuit, engine.name, most)
+            count = count_workers(self.own, self.partner, seconds)
         if count == 1:
             self.workers.dismiss()
             return (yield from InTurn().gather(side, engine, circuit, entropy, most))
