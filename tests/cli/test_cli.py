@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -19,6 +20,7 @@ from accord import __version__
 from accord.cli import app
 from accord.cli.steps import STEPS
 from accord.table.layout import Layout, read_layout
+from accord.workers.resources import count_cores
 from tests.cli.terminal import accord, accord_process
 
 
@@ -99,6 +101,28 @@ def test_help_goes_the_way_of_a_newcomer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sorted(commands) == sorted(words[0] for words in COMMANDS if len(words) == 1), "each once"
     way = ["demo", "init", "check", "plan", "identity", "partner", "ledger", "link", "report"]
     assert [name for name in commands if name in way] == way
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+@pytest.mark.parametrize(
+    ("given", "threads"),
+    [({}, 1), ({"OPENBLAS_NUM_THREADS": "2"}, 2), ({"OMP_NUM_THREADS": "2"}, 2)],
+)
+def test_commands_multiply_matrices_in_one_thread(given: dict[str, str], threads: int) -> None:
+    program = (
+        "import os, sys, contextlib\n"
+        "from accord.cli import main\n"
+        "sys.argv = ['accord', '--version']\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "import numpy\n"
+        "numpy.ones((500, 500)) @ numpy.ones((500, 500))\n"
+        "print(len(os.listdir('/proc/self/task')))\n"
+    )
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=plain | given, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) == min(threads, count_cores())
 
 
 def test_version(tmp_path: Path) -> None:

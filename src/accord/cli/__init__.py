@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import io
 import logging
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -102,6 +103,7 @@ def _root(
 def main() -> None:
     """Run one command and end with its exit code."""
     spare_blas()
+    _limit_blas_threads()
     # What is imported stays: to look through it again and again for garbage takes a tenth of every start.
     gc.set_threshold(50_000)
     _show_log()
@@ -128,6 +130,17 @@ def main() -> None:
         for line in getattr(error, "__notes__", ()):
             say(as_options(line), err=True)
         raise SystemExit(1) from None
+
+
+def _limit_blas_threads() -> None:
+    """Use one thread for matrices, unless the environment says otherwise. Those of `learn` and `init` are
+    small: more threads wait for each other, and take twice the processor time.
+
+    *Requires*: numpy is not imported yet.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+            os.environ.setdefault(name, "1")
 
 
 def _end_line() -> None:
