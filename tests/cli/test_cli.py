@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,34 @@ def test_commands_multiply_matrices_in_one_thread(given: dict[str, str], threads
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=plain | given, capture_output=True, text=True, check=True)
     assert int(done.stdout.split()[-1]) == min(threads, count_cores())
+
+
+@pytest.mark.skipif(find_spec("pandas") is None, reason="needs pandas")
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "generate people --records 40 --out more",
+        "check agreement.toml a.csv --party A",
+        "plan agreement.toml --records 400 400",
+        "simulate a.csv b.csv --agreement agreement.toml --engine ideal",
+    ],
+)
+def test_commands_import_no_pandas(typed: str, shop: Path, tmp_path: Path) -> None:
+    """pyarrow would, to convert a list. Afterwards it is found again."""
+    program = (
+        "import sys, contextlib\n"
+        "from accord.cli import main\n"
+        f"sys.argv = ['accord', *{typed.split()!r}]\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "assert 'pandas' not in sys.modules\n"
+        "import pandas, pyarrow\n"
+        "assert pyarrow.table({'a': [1]}).to_pandas().a[0] == 1\n"
+    )
+    folder = shutil.copytree(shop, tmp_path / "shop")
+    # Without the stand-in for pandas that other tests have.
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, check=True)
 
 
 def test_version(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def main() -> None:
     """Run one command and end with its exit code."""
     spare_blas()
     _limit_blas_threads()
+    hook = _WithoutPandas()
+    sys.meta_path.insert(0, hook)
     # What is imported stays: to look through it again and again for garbage takes a tenth of every start.
     gc.set_threshold(50_000)
     _show_log()
@@ -130,6 +132,20 @@ def main() -> None:
         for line in getattr(error, "__notes__", ()):
             say(as_options(line), err=True)
         raise SystemExit(1) from None
+    finally:
+        sys.meta_path.remove(hook)
+
+
+class _WithoutPandas:
+    """An import hook that hides pandas.
+
+    pyarrow imports pandas, if it is installed, with the first Python object that it converts, to recognise
+    objects of pandas. Commands have none, and the import takes as long as a short command.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _limit_blas_threads() -> None:
