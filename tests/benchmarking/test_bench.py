@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
@@ -166,6 +167,13 @@ def test_every_rule_has_matches_and_others() -> None:
         a, b = (make_up_table(rule, side, 100) for side in Side)
         bits = match(rule, Blocks.whole(100, 100), a, b)
         assert 0 < bits.sum() < 5000
+
+
+def test_letters_end_before_the_first_zero() -> None:
+    for side in Side:
+        letters = make_up_table(RULES["edit"], side, 500).inputs["letters"]
+        assert (np.sort(letters > 0)[:, ::-1] == (letters > 0)).all()
+        assert len(set((letters > 0).sum(axis=1))) == 12
 
 
 def test_an_unknown_rule_or_engine_is_named() -> None:

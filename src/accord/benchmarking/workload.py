@@ -147,15 +147,13 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
         shared = alike.integers(0, of.high, (rows, of.length), endpoint=True)
         values = own.integers(0, of.high, (rows, of.length), endpoint=True)
         values[::10] = shared[::10]
-        if of is _LETTERS:
-            values = _texts(values)
-        columns[of.name] = values
         if of.name.endswith(" present"):
-            columns[of.name] = (own.random((rows, 1)) < 0.9).astype(np.int64)
+            values = (own.random((rows, 1)) < 0.9).astype(np.int64)
         elif of.length > 2:
             # In some of the rows that are alike a few places differ, so that thresholds are met as well.
-            columns[of.name][::30] ^= own.random((-(-rows // 30), of.length)) < 0.05
-            np.minimum(columns[of.name], of.high, out=columns[of.name])
+            values[::30] ^= own.random((-(-rows // 30), of.length)) < 0.05
+            values = np.minimum(values, of.high)
+        columns[of.name] = _texts(values) if of is _LETTERS else values
     for name in [name for name in columns if name.endswith(" ones")]:
         columns[name] = columns[name.replace(" ones", " bits")].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)
