@@ -51,11 +51,18 @@ def short(value: object) -> Fraction:
 
 def is_decimal(value: Fraction) -> bool:
     """Whether the number has finitely many decimal digits."""
-    rest = value.denominator
+    return _digits(value) is not None
+
+
+def _digits(value: Fraction) -> int | None:
+    """How many decimal digits follow the point; None if they do not end."""
+    rest, found = value.denominator, 0
     for prime in (2, 5):
+        count = 0
         while rest % prime == 0:
-            rest //= prime
-    return rest == 1
+            rest, count = rest // prime, count + 1
+        found = max(found, count)
+    return found if rest == 1 else None
 
 
 def text(value: Fraction) -> str:
@@ -64,14 +71,12 @@ def text(value: Fraction) -> str:
         return str(value.numerator)
     if value.numerator == 1 and value.denominator >= 1024 and value.denominator.bit_count() == 1:
         return f"2^-{value.denominator.bit_length() - 1}"
-    if not is_decimal(value):
+    digits = _digits(value)
+    if digits is None:
         return f"{value.numerator}/{value.denominator}"
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
+    figures = str(abs(value.numerator) * 10**digits // value.denominator)
     if digits > _PLAIN_DIGITS:
-        figures = str(abs(value * 10**digits))
         point = f".{figures[1:]}" if len(figures) > 1 else ""
         return f"{'-' if value < 0 else ''}{figures[0]}{point}e{len(figures) - 1 - digits}"
-    whole = str(abs(value * 10**digits)).rjust(digits + 1, "0")
+    whole = figures.rjust(digits + 1, "0")
     return f"{'-' if value < 0 else ''}{whole[:-digits]}.{whole[-digits:]}"
