@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 import accord
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
+from accord.datasets.places import generate_places
+from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, PeerError, UsageError
+from accord.fields.load import load_records
+from accord.forecast import room
 from accord.protocols import naming, routed, routed_pairs, routed_passes, routing
 from accord.protocols.base import prepare
 from accord.protocols.parts.comparers import InTurn
@@ -136,6 +140,32 @@ def test_thousands_of_tables(
     passes: tuple[str, ...], a: Points, b: Points, asker: str | None, seed: int
 ) -> None:
     assert link(agreement(*passes, cap=64, asks=asker), a, b, seed) == oracle(passes, a, b)
+
+
+def test_cells_may_be_too_many_to_list() -> None:
+    """Those of the whole earth, from a draft whose owner names no range."""
+    plain, made = starter("places").model_dump(mode="json"), generate_places(60, None, 3)
+    for name in ("lat", "lon"):
+        plain["fields"][name] = {"type": plain["fields"][name]["type"]}
+    grid = {"kind": "grid", "fields": ["lat", "lon"], "cell": "0.002", "style": "replicate", "reach": "0.001"}
+    agreed = Agreement.model_validate(
+        plain
+        | {"rule": "euclidean(lat, lon) <= 0.001", "blocking": [grid]}
+        | {"protocol": {"name": "routed", "cap": 8}}
+    )
+    require_sound(agreed)
+    assert agreed.plan.bins > 10**10
+    found, every = (
+        accord.simulate(made.a, made.b, one, seed=1)
+        for one in (agreed, accord.adjust(agreed, protocol="all-pairs"))
+    )
+    assert len(found.found) > 50
+    assert found.found.ids().equals(every.found.ids())
+    assert (found.bins, found.candidate_pairs >= len(found.found)) == (0, True)
+    records = load_records(made.a, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
+    assert room.predict(agreed.task, Side.A, records)[0] < 1 << 20
+    learnt = accord.learn(agreed, made.a, compare=["lat", "hour"], learnt_from="A")
+    assert learnt.agreement.protocol == agreed.protocol
 
 
 @pytest.mark.parametrize("count", [4, pytest.param(60, marks=pytest.mark.slow)])

@@ -82,7 +82,7 @@ def free_bytes(folder: Path) -> int:
 
 def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
     """The bytes that a run takes in the state folder, and those of its output."""
-    bins, size = task.blocking.bins, records.size
+    bins, size = task.blocking.bins if task.protocol.lists_bins else 0, records.size
     slots = most_slots(task, side, size)
     shown = _shown_bytes(records)
     fields = sum(_field_bytes(records.columns[name]) for name in task.shown_fields)

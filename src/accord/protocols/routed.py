@@ -113,9 +113,9 @@ class Routed(Slotless):
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
-        if task.output.epsilon is not None:
-            return _AnswerRelease(task, side, events.NoisyAnswer(task.output.epsilon))
-        return Release(task, side, events.Routing())
+        epsilon = task.output.epsilon
+        event = events.Routing() if epsilon is None else events.NoisyAnswer(epsilon)
+        return _RoutedRelease(task, side, event)
 
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
         """Raise where a key has more records than the cap and the agreement says to refuse it, or where a row
@@ -334,8 +334,8 @@ def _require_short(records: Records, most: int) -> None:
         raise DataError("the table", [DataFault("", problem)], mend)
 
 
-class _AnswerRelease(Release):
-    """An answer with noise, which is not drawn before the run has a key (routed_answers.py)."""
+class _RoutedRelease(Release):
+    """No bins, whose number has no limit here. Noise of an answer is drawn in the run (routed_answers.py)."""
 
     def draw(self, records: Records, entropy: Entropy) -> Ints:
         return np.zeros(0, np.int64)

@@ -256,7 +256,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         among_candidates=among,
         true_positives=_count_accepted(agreement, tables, first.pairs),
         candidate_pairs=candidate_pairs(agreement, left, right),
-        bins=agreement.plan.bins,
+        bins=agreement.plan.bins if agreement.protocol.lists_bins else 0,
         passes=by_pass(agreement, left, right, accepted.pieces(), noise),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         answer=first.answer,

@@ -42,6 +42,7 @@ from accord.ranges import mix
 from accord.rules.blocking.grid import GridPart, GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
 from accord.rules.blocking.lsh import LshPart, LshSpec
+from accord.rules.blocking.passes import MOST_BINS as MOST_BINS
 from accord.rules.blocking.passes import Pass, PassPart, Placed
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import ways
@@ -51,7 +52,6 @@ from accord.side import Side
 
 AnyPart = KeySpec | GridSpec | LshSpec
 PartSpec = Annotated[AnyPart, Field(discriminator="kind")]
-MOST_BINS = 5_000_000
 _AT_ONCE = 1 << 17
 """Records whose bins are looked for at a time."""
 MOST_PER_RECORD = 64

@@ -29,6 +29,8 @@ from accord.rules.rule import Rule
 from accord.side import Side
 
 Words = NDArray[np.uint64]
+MOST_BINS = 5_000_000
+"""Of a blocking whose bins are padded. Where there are more, only records of equal codes meet."""
 
 
 class PassPart(Protocol):
@@ -129,9 +131,10 @@ class Pass:
         return record, key
 
     def place_both(self, columns: tuple[Columns, Columns], sizes: tuple[int, int]) -> Placed:
-        """Where the records of A and of B are, and which bins meet; unlisted keys have a bin each."""
+        """Where the records of A and of B are, and which bins meet; keys have a bin each where they are not
+        listed, or too many."""
         both = list(zip(Side, columns, sizes, strict=True))
-        if self.bins:
+        if 0 < self.bins <= MOST_BINS:
             a, b = (self.place(side, own, count) for side, own, count in both)
             return Placed(a, b, self.bins, self.pairs())
         (rows_a, of_a), (rows_b, of_b) = (self.keys(side, own, count) for side, own, count in both)
