@@ -125,7 +125,7 @@ def compare(question: str, answer: pa.Table, right: list[float]) -> dict[str, An
 def ask(records: int) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        tables, plain = make(records, folder), agree(records, "routed", places=False)
+        tables, plain = make(records, folder), agree(records, "routed", places=False).agreement
         introduce(plain, folder)
         pairs = None
         for question in QUESTIONS:

@@ -42,11 +42,13 @@ from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.entropy import System
+from accord.fields.load import load_records
 from accord.network import Network
 from accord.planning.figures import Option
 from accord.planning.plan import PlanQuestion, make_plan
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.routing import Placing, route_asked, route_listed
+from accord.protocols.sharing import Sample
 from accord.secure.party import Meter, Party, meter_party, run
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
@@ -61,7 +63,9 @@ SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 COLUMNS = (
     *("protocol", "kind", "records", "passes", "comparisons", "matches", "true", "recall", "precision"),
     *("bytes", "minutes", "processor_minutes", "anonymous_mib_a", "anonymous_mib_b", "load", "processor"),
+    *("covered", "expected_covered", "expected_comparisons", "expected_bytes", "expected_minutes"),
 )
+"""`expected_…` is what the plan says; `covered` is counted, the lower share of both sides."""
 EDGE, NEAR = 1 << 17, 10
 """Metres."""
 PAYLOADS = 10, 15
@@ -71,9 +75,9 @@ NETWORK = Network(1000, 0.5)
 """By which the plan is made; the engine takes the line for a slower one, and sends less."""
 
 
-def agree(records: int, protocol: str, places: bool) -> Agreement:
+def agree(records: int, protocol: str, places: bool) -> Option:
     """What a plan has with this protocol, the quickest of those that it prices."""
-    return _quickest(_places() if places else starter("people"), records, protocol).agreement
+    return _quickest(_places() if places else starter("people"), records, protocol)
 
 
 def _quickest(agreed: Agreement, records: int, protocol: str) -> Option:
@@ -144,8 +148,8 @@ def make(records: int, folder: Path, places: bool) -> None:
 
 def measure(records: int, folder: Path, protocol: str, places: bool) -> dict[str, object]:
     """Both sides, until they are done."""
-    agreed = agree(records, protocol, places)
-    (folder / "agreement.toml").write_text(agreed.to_toml())
+    planned = agree(records, protocol, places)
+    (folder / "agreement.toml").write_text(planned.agreement.to_toml())
     agreed = read_agreement(folder / "agreement.toml")
     introduce(agreed, folder)
     began, before, load = time.perf_counter(), os.times(), os.getloadavg()[0]
@@ -170,8 +174,19 @@ def measure(records: int, folder: Path, protocol: str, places: bool) -> dict[str
         *(facts["matches"], len(true), round(right / len(true), 4), round(right / max(1, len(found)), 4)),
         *(facts["bytes"], round(seconds / 60, 2), round(busy / 60, 2)),
         *(peaks[0].anonymous, peaks[1].anonymous, round(load, 1), platform.machine()),
+        *(round(_count_covered(agreed, folder), 5), round(planned.covered or 0.0, 5)),
+        *(round(planned.comparisons.expected), round(planned.bytes.expected), round(planned.usual / 60, 2)),
     )
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def _count_covered(agreed: Agreement, folder: Path) -> float:
+    """Of both tables, the lower share of covered records."""
+    samples = {}
+    for side in Side:
+        own = load_records(pq.read_table(folder / f"{side.value}.parquet"), agreed.fields, agreed.salt)
+        samples[side] = Sample.of(side, own.columns, len(own), len(own))
+    return agreed.protocol.covered(agreed.task, samples)
 
 
 def _pairs(path: Path) -> np.ndarray:
