@@ -62,6 +62,7 @@ def spent(folder: Path) -> float:
     """By A's account."""
     ledger = Ledger(open_state(folder / "state-A", {}).database)
     (account,) = accounts(ledger.runs(), ledger.budgets())
+    assert account.spent is not None
     return float(account.spent.epsilon)
 
 

@@ -40,7 +40,11 @@ LINES: list[tuple[Notice, str]] = [
     (Connected("bob"), '{"event": "connected", "partner": "bob"}'),
     (
         Charged("0123", 1.6, 9e-13),
-        '{"event": "charged", "run": "0123", "charged_epsilon": 1.6, "charged_delta": 9e-13}',
+        '{"event": "charged", "run": "0123", "charged_epsilon": 1.6, "charged_delta": 9e-13, "unless": ""}',
+    ),
+    (
+        Charged("0123", None, None),
+        '{"event": "charged", "run": "0123", "charged_epsilon": null, "charged_delta": null, "unless": ""}',
     ),
     (
         Progress(0, 100, 0, 64, 0.5, None),
@@ -50,13 +54,15 @@ LINES: list[tuple[Notice, str]] = [
     (
         Done("0123", 7, 100, 4096, 1.25, 1.6, 9e-13, 0.0, 0.0),
         '{"event": "done", "run": "0123", "matches": 7, "comparisons": 100, "bytes": 4096, "seconds": 1.25, '
-        '"epsilon": 1.6, "delta": 9e-13, "charged_epsilon": 0.0, "charged_delta": 0.0, '
+        '"epsilon": 1.6, "delta": 9e-13, "charged_epsilon": 0.0, "charged_delta": 0.0, "unless": "", '
         '"matches_found": null, "peak_mib": [], "answer": null}',
     ),
 ]
 
 
-@pytest.mark.parametrize(("notice", "line"), LINES, ids=[notice.event for notice, _ in LINES])
+@pytest.mark.parametrize(
+    ("notice", "line"), LINES, ids=[f"{n}-{notice.event}" for n, (notice, _) in enumerate(LINES)]
+)
 def test_the_lines_that_scripts_read(notice: Notice, line: str) -> None:
     assert encode_notice(notice) == line
     assert decode_notice(line + "\n") == notice

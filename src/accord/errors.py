@@ -124,9 +124,9 @@ class UnsupportedError(AccordError):
 
 
 class BudgetError(AccordError):
-    """The privacy budget of '{dataset}' does not allow this run: {reason} Requested: ε = {asked_epsilon},
-    δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged. A snapshot that was paid for
-    can be linked again as long as runs are left; `accord ledger budget` changes the limits."""
+    """The privacy budget of '{dataset}' does not allow this run: {reason} Requested: {asked}. Left: {left}.
+    Nothing was drawn and nothing was charged. A snapshot that was paid for can be linked again as long as
+    runs are left; `accord ledger budget` changes the limits."""
 
     exit_code = 6
 

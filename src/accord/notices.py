@@ -79,12 +79,15 @@ class Mended:
 
 @dataclass(frozen=True)
 class Charged:
-    """The ledger holds the run, and what it cost: 0 for a release that was paid for before."""
+    """The ledger holds the run and its cost: 0 for a release that was paid for before, None for an exact
+    answer."""
 
     event: ClassVar[str] = "charged"
     run: str
-    charged_epsilon: float
-    charged_delta: float
+    charged_epsilon: float | None
+    charged_delta: float | None
+    unless: str = ""
+    """When these do not hold; empty where they always do."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,13 @@ class Done:
     comparisons: int
     bytes: int
     seconds: float
-    epsilon: float
-    delta: float
-    """This side's own guarantee."""
-    charged_epsilon: float
-    charged_delta: float
+    epsilon: float | None
+    delta: float | None
+    """This side's own guarantee; None where nothing is promised."""
+    charged_epsilon: float | None
+    charged_delta: float | None
+    unless: str = ""
+    """When these do not hold; empty where they always do."""
     matches_found: int | None = None
     """Of which the matches are the best one-to-one set; None where all are kept."""
     peak_mib: tuple[int, ...] = ()

@@ -380,5 +380,5 @@ def test_at_first_sight() -> None:
     assert repr(agreed) == (f"<Agreement: north-shop and south-shop, laplace, digest {agreed.digest[:16]}…>")
     shown = agreed._repr_html_()
     assert "same(day) and same(brand) and hamming(name) &lt;= 5" in shown
-    assert "laplace; A: ε = 1.6, B: ε = 1.6" in shown
+    assert "laplace; A: ε = 1.6, δ = 2^-40; B: ε = 1.6, δ = 2^-40" in shown
     assert agreed.digest in shown

@@ -263,7 +263,9 @@ def require_composed(worlds: tuple[Tables, Tables], epsilon: float, folder: Path
         assert math.isclose(got, delta(composed[one], composed[other], epsilon), abs_tol=1e-12)
     for world in range(2):
         ledger = Ledger(Database(next((folder / str(world)).iterdir())))
-        assert account(ACCOUNT, ledger.runs(), ledger.budgets()).spent.epsilon == len(names)
+        spent = account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
+        assert spent is not None
+        assert spent.epsilon == len(names)
 
 
 def test_a_history_with_a_changed_table_under_one_name_is_refused(tmp_path: Path) -> None:

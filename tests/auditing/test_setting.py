@@ -46,7 +46,7 @@ def test_a_run_is_added_to_what_was_spent() -> None:
     found = afterwards(agreed, Side.A, None, "patients", [HALF, HALF], 3, Budget())
     assert found is not None
     assert (found.before.releases, found.after.releases, found.limited, found.refusal) == (2, 3, False, "")
-    assert found.before.sums.epsilon == 1
+    assert found.before.sums == Cost(Fraction(1), 2 * HALF.cost.delta)
     assert found.after.sums == Cost(Fraction(2), 2 * HALF.cost.delta + Fraction(1, 1000))
 
 

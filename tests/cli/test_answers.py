@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accord.privacy.events import UNLESS
 from tests.cli.terminal import accord
 from tests.cli.test_routed import AGREEMENT
 
@@ -60,6 +61,28 @@ def test_check_and_plan_speak_of_every_output(folder: Path, name: str) -> None:
         agreed = next(one for one in planned["options"] if one["agreed"])
         assert agreed["within"] == checked["answer"]["within"]
         assert any(agreed["within"]) == (name != "exact")
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_promise_comes_with_its_condition(folder: Path, name: str) -> None:
+    """Each number with the same condition before a run, wherever it is read; an exact answer has none."""
+    checked = json.loads(printed(folder, "check", f"{name}.toml", "--json"))["promise"]
+    planned = json.loads(printed(folder, "plan", f"{name}.toml", "--records", "60", "60", "--json"))
+    (agreed,) = (one for one in planned["options"] if one["agreed"])
+    audited = json.loads(printed(folder, "audit", "agreement", f"{name}.toml", "--json"))["sides"]
+    seen = simulated(folder, name)
+    held = {"one": "B", "pairs": "AB", "names": "AB"}.get(name, "")
+    for side in "AB":
+        epsilon, unless = checked[side]["epsilon"], checked[side]["unless"]
+        assert epsilon == {"count": 1, "table": 1, "sum": 4, "exact": None}.get(name, 0)
+        assert unless == UNLESS["leave-out" if side in held else ""]
+        for found in (agreed, seen):
+            assert (found["epsilon"][side], found["unless"][side]) == (epsilon, unless)
+        assert (audited[side]["epsilon"], audited[side]["unless"]) == (epsilon, unless)
+        assert (audited[side]["again"] is None) == (name == "exact")
+    assert (UNLESS["leave-out"] in printed(folder, "plan", f"{name}.toml", "--records", "60", "60")) == bool(
+        held
+    )
 
 
 def test_how_near_the_answer_comes_is_said(folder: Path) -> None:

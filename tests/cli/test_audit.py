@@ -147,7 +147,7 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     assert (code, "lapalce" in err) == (2, True)
     assert accord("audit", "protocol", "laplace", "--trials", "3")[0] == 2
     code, _, err = accord("audit", "protocol", "psi", "--epsilon", "1")
-    assert (code, "promises (ε, δ) = (0, 0)" in err) == (2, True)
+    assert (code, "leave out --epsilon and --delta" in err) == (2, True)
     code, _, err = accord(
         "audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv", "--case", "alone"
     )

@@ -32,7 +32,7 @@ def test_a_draft_is_written_and_read_again(tmp_path: Path) -> None:
 def test_what_it_will_find_and_cost() -> None:
     draft = drafted()
     assert 0 < draft.recall <= 1
-    assert "Records are compared by: all pairs, ε = 0." in str(draft)
+    assert "Records are compared by: all pairs, ε = 0, δ = 0." in str(draft)
     assert f"{draft.recall:.1%}" in repr(draft)
     page = draft._repr_html_()
     assert "<iframe sandbox srcdoc=" in page

@@ -11,7 +11,7 @@ import pytest
 
 from accord.errors import UsageError
 from accord.privacy import accounting
-from accord.privacy.accounting import basic, exact, spent
+from accord.privacy.accounting import basic, exact, promised, spent
 from accord.privacy.calibration import AnyNoise, calibrate
 from accord.privacy.definition import enumerated_delta
 from accord.privacy.events import (
@@ -19,11 +19,13 @@ from accord.privacy.events import (
     AllPairs,
     Cost,
     Event,
+    ExactAnswer,
     Intersection,
     NoisyCounts,
     Promise,
     PublicBins,
     Reports,
+    Routing,
     released,
 )
 from accord.privacy.noise_geometric import Geometric
@@ -55,6 +57,20 @@ def by_dp_accounting(
         for step in (-by, by)
     ]
     return bins[0].compose(bins[1]).self_compose(times)
+
+
+def test_what_is_promised_together() -> None:
+    """An exact answer leaves the numbers as they are, and the sum with a condition; alone it has no sum."""
+    exactly, routed = ExactAnswer(), Routing("leave-out")
+    assert promised([]) == NO_COST
+    assert promised([exactly, PublicBins()]) is None
+    mixed = promised([exactly, HALF])
+    assert mixed is not None
+    assert (mixed.epsilon, mixed.delta) == (HALF.cost.epsilon, HALF.cost.delta)
+    assert mixed.unless
+    together = promised([routed, HALF, routed])
+    assert together == Cost(HALF.cost.epsilon, HALF.cost.delta, routed.cost.unless)
+    assert spent([routed, exactly], Fraction(0)) == 0
 
 
 def test_basic_composition_sums() -> None:

@@ -14,14 +14,18 @@ from accord.privacy.events import (
     AllPairs,
     Cost,
     Event,
+    ExactAnswer,
     Intersection,
+    NoisyAnswer,
     NoisyCounts,
     Promise,
     PublicBins,
     Reports,
+    Routing,
     covered_records,
     decode,
     encode,
+    is_free,
     released,
 )
 from accord.privacy.randomised_response import Response
@@ -31,6 +35,12 @@ EVENTS: list[Event] = [
     Promise(Cost(Fraction(1, 3), Fraction(1, 2**40))),
     Intersection(),
     PublicBins(),
+    ExactAnswer(),
+    Routing(""),
+    Routing("leave-out"),
+    Routing("refuse"),
+    NoisyAnswer(Fraction(1, 3)),
+    NoisyAnswer(Fraction(1, 3), "refuse"),
     Reports(Response(16, 3, Fraction(3, 2), 2)),
     Reports(Response(16, 3, Fraction(3, 2))),
     released(calibrate("geometric", "0.1", "2^-40", 2)),
@@ -68,6 +78,9 @@ def test_different_events_have_different_bytes() -> None:
         b'{"accord event":1,"kind":"AllPairs"} ',
         b'{"accord event":1,"kind":"AllPairs","epsilon":"1"}',
         b'{"accord event":1,"kind":"Promise","epsilon":"x","delta":"0"}',
+        encode(Routing("refuse")).replace(b'"refuse"', b'"ignore"'),
+        encode(Routing("refuse")).replace(b'"refuse"', b"null"),
+        encode(NoisyAnswer(Fraction(1), "refuse")).replace(b'"refuse"', b'"leave-out"'),
         encode(NOISY).replace(b'"middle"', b'"center"'),
         encode(NOISY).replace(b'"geometric"', b'"uniform"'),
         encode(NOISY)[:-1],
@@ -90,9 +103,32 @@ def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
     assert released(calibrate("geometric", "0.1", "1e-5")).cost == Cost(Fraction(1, 10), Fraction(1, 10**5))
     broken = as_claimed("paper-2017", "0.1", "1e-5")
     assert released(broken).cost.delta == Fraction(broken.delta_exact) > Fraction(1, 10**5)
-    for free in (AllPairs(), Intersection(), PublicBins()):
+    for free in (AllPairs(), Intersection()):
         assert free.cost == Cost(Fraction(0), Fraction(0))
+    for unpromised in (ExactAnswer(), PublicBins()):
+        assert unpromised.cost is None
     assert Reports(Response(16, 3, Fraction(1))).cost == Cost(Fraction(1), Fraction(0))
+
+
+def test_the_condition_is_part_of_the_cost() -> None:
+    """Full keys that are left out are in the sensitivity of an answer; a refusal is seen in any case."""
+    left, refused = Routing("leave-out").cost, Routing("refuse").cost
+    assert left != refused
+    assert left.unless
+    assert refused.unless
+    assert Routing("").cost == NO_COST
+    assert NoisyAnswer(Fraction(1)).cost == Cost(Fraction(1), Fraction(0))
+    assert NoisyAnswer(Fraction(1), "refuse").cost == Cost(Fraction(1), Fraction(0), refused.unless)
+
+
+def test_a_sum_has_each_condition_once() -> None:
+    left, refused = Routing("leave-out").cost, Routing("refuse").cost
+    assert left + NO_COST == NO_COST + left == left + left == left
+    both = left + refused
+    assert both != left
+    assert both + left == both == both + refused
+    assert is_free(both)
+    assert left.unless in repr(left)
 
 
 def test_one_record_a_person_does_not_stand_in_the_bytes() -> None:

@@ -224,6 +224,7 @@ def same_noise(table: Table) -> Sequence[Part]:
 @pytest.mark.parametrize("shown", [one_true_count, narrow, only_full_bins, same_noise])
 def test_a_leak_is_found(shown: Callable[[Table], Sequence[Part]]) -> None:
     (event,) = HONEST.events
+    assert event.cost is not None
     assert is_kept(PROBLEM, HONEST)
     assert is_kept(PROBLEM, Own(lambda table: HONEST.parts(table)[1:], event.cost))
     leaky = Own(shown, event.cost)

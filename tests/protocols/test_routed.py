@@ -27,6 +27,7 @@ from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, PeerError, UsageError
 from accord.fields.load import load_records
 from accord.forecast import room
+from accord.privacy.events import UNLESS, FullKeys
 from accord.protocols import naming, routed, routed_pairs, routed_passes, routing
 from accord.protocols.base import prepare
 from accord.protocols.parts.comparers import InTurn
@@ -308,6 +309,38 @@ def test_a_row_that_is_too_long_to_be_sealed_is_not_told_of_in_the_agreement() -
     assert refused(300) == refused(500)
     assert "row_bytes = 512 in [output]" in refused(500)
     assert "Disclose less: row_bytes is at most 65,536" in refused(70_000)
+
+
+COUNT = {"answer": "count", "epsilon": "2"}
+
+
+@pytest.mark.parametrize(
+    ("over", "output", "epsilon", "conditions"),
+    [
+        ("leave-out", {}, 0, ("leave-out", "leave-out")),
+        ("refuse", {}, 0, ("refuse", "refuse")),
+        ("leave-out", {"to": "A"}, 0, ("", "leave-out")),
+        ("leave-out", {"to": "B"}, 0, ("leave-out", "")),
+        ("refuse", {"to": "A"}, 0, ("refuse", "refuse")),
+        ("leave-out", COUNT, 2, ("", "")),
+        ("refuse", COUNT, 2, ("refuse", "refuse")),
+        ("leave-out", {"answer": "count", "exact": True}, None, ("", "")),
+        ("refuse", {"answer": "count", "exact": True}, None, ("", "")),
+    ],
+)
+def test_the_condition_goes_with_the_promise(
+    over: str, output: dict[str, Any], epsilon: int | None, conditions: tuple[FullKeys, FullKeys]
+) -> None:
+    """The lister learns nothing of the asker where the asker alone learns the pairs. A refusal is seen by
+    either, and what is charged is what is promised."""
+    plain = agreement("x", over=over).model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | {"output": output})
+    for side, condition in zip(Side, conditions, strict=True):
+        told = agreed.leakage(side)
+        assert (told.epsilon, told.unless) == (epsilon, UNLESS[condition])
+        event = agreed.protocol.release(agreed.task, side, 5).event
+        assert event is not None
+        assert event.cost == told.cost
 
 
 def test_the_side_that_learns_the_pairs_is_the_one_that_asks() -> None:

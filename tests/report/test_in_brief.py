@@ -92,7 +92,8 @@ def test_an_answer_is_told_with_how_near_it_is(
     assert "the same answer" in shown
     assert "its id" not in shown
     if output.get("exact"):
-        assert "promises nothing" in tell_in_brief(replace(run, charged=NO_COST))[2]
+        assert "promises nothing" in tell_in_brief(replace(run, charged=None))[2]
+        assert "ε" not in tell_in_brief(replace(run, charged=None))[2]
     assert done.charged is not None
     assert show(done.charged.epsilon) in cost
 
@@ -138,7 +139,7 @@ def test_what_did_not_come_to_its_end_is_not_told_as_if_it_had(done: Remembered,
     assert "pair" not in found
     assert "at most" in shown
     assert ("is known at its end" in cost) == (ended == "waits")
-    unpaid = tell_in_brief(replace(run, charged=None))
+    unpaid = tell_in_brief(replace(run, charged=None, account=None))
     assert "its id" not in unpaid[1]
     assert "not in the ledger" in unpaid[2]
 
@@ -147,4 +148,4 @@ def test_what_had_been_paid_for_is_not_told_as_free(done: Remembered) -> None:
     assert "paid for before" in tell_in_brief(replace(done, charged=NO_COST))[2]
     free = replace(done, charged=NO_COST, agreement=_agreed("all-pairs"))
     assert "paid for" not in tell_in_brief(free)[2]
-    assert "ε = 2 " in tell_in_brief(replace(done, charged=Cost(NO_COST.epsilon + 2, NO_COST.delta)))[2]
+    assert "ε = 2," in tell_in_brief(replace(done, charged=Cost(NO_COST.epsilon + 2, NO_COST.delta)))[2]

@@ -160,7 +160,7 @@ def test_a_run_that_is_not_done_is_not_told_as_if_it_were(
 
 def test_what_is_not_kept_is_said(done: dict[Side, Office]) -> None:
     known = replace(
-        _remembered(done[Side.A]), receipt=None, bins=None, phases=None, charged=None, ended="waits"
+        _remembered(done[Side.A]), receipt=None, bins=None, phases=None, account=None, ended="waits"
     )
     page = describe_run(known)
     assert re.findall(r'class="(\w+)"', page).count("missing") == 5

@@ -13,7 +13,9 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import UsageError
+from accord.notices import Charged, Done
 from accord.peer.channel import TlsChannel
+from accord.privacy.events import UNLESS, Cost
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.routed_pairs import SealedPasses
 from accord.run.link import Linked
@@ -27,6 +29,7 @@ from tests.run.worlds import Organisation
 
 pytestmark = pytest.mark.usefixtures("quick")
 
+Promised = tuple[float | None, str]
 COUNT = {"answer": "count", "epsilon": "1"}
 TABLE = {"answer": "table", "epsilon": "2", "by": {"A": {"column": "x", "values": ["1", "9"]}}}
 SUM = {"answer": "sum", "exact": True, "of": {"side": "B", "column": "y", "low": 0, "high": 20}}
@@ -63,7 +66,7 @@ def test_a_count_is_the_same_for_both_and_is_shown_again_as_it_was(tmp_path: Pat
     assert a.answer is not None
     assert a.answer == b.answer
     assert (a.matches, a.learns) == (0, False)
-    assert a.charged.epsilon == 1
+    assert a.charged == Cost(Fraction(1), Fraction(0))
     (cell,) = a.answer.cells
     told = f"matching pairs: {cell.value:,} ± {cell.within}"
     assert repr(a).startswith(f"<Linked: run {a.run}, answer {told}, ")
@@ -87,6 +90,46 @@ def test_a_count_is_the_same_for_both_and_is_shown_again_as_it_was(tmp_path: Pat
     assert told not in (tmp_path / "others.html").read_text()
 
 
+SAID = [
+    ({}, "routed", (0.0, UNLESS["leave-out"]), (0.0, UNLESS["leave-out"])),
+    ({"to": "A"}, "routed", (0.0, ""), (0.0, UNLESS["leave-out"])),
+    (COUNT, "routed", (1.0, ""), (1.0, "")),
+    ({"answer": "count", "exact": True}, "routed", (None, ""), (None, "")),
+    ({"answer": "count", "exact": True}, "all-pairs", (None, ""), (None, "")),
+    ({}, "psi", (0.0, ""), (0.0, "")),
+]
+
+
+@pytest.mark.parametrize(("output", "protocol", "of_a", "of_b"), SAID)
+def test_the_condition_is_kept_with_the_number(
+    tmp_path: Path, output: dict[str, Any], protocol: str, of_a: Promised, of_b: Promised
+) -> None:
+    """In what is said at the end, in the ledger's runs and sums, in the receipt and in the reports."""
+    agreed = faults.agreement("psi")
+    if protocol != "psi":
+        plain = agreed_on(output).model_dump(mode="json")
+        other = {"protocol": {"name": protocol}, "blocking": []} if protocol == "all-pairs" else {}
+        agreed = Agreement.model_validate(plain | other)
+    both, results = linked(tmp_path, agreed)
+    for own, result, (epsilon, unless), side in zip(both, results, (of_a, of_b), "AB", strict=True):
+        ends = (own.told[-1], next(one for one in own.told if isinstance(one, Charged)))
+        assert isinstance(ends[0], Done)
+        assert (ends[0].epsilon, ends[0].unless) == (epsilon, unless)
+        assert (ends[1].charged_epsilon, ends[1].unless) == (epsilon, unless)
+        book = json.loads(typed(own, "ledger", "--json"))
+        (account,), (run,) = book["accounts"], book["runs"]
+        for cost in (run["cost"], account["spent"], *account["partners"].values()):
+            expected = None if epsilon is None else {"epsilon": epsilon, "delta": 0.0, "unless": unless}
+            assert cost == expected
+        party = json.loads(typed(own, "receipt", "show", result.run, "--json"))["parties"][side]
+        assert (party["epsilon"], party["unless"]) == (None if epsilon is None else f"{epsilon:g}", unless)
+        typed(own, "report", result.run, "--out", "own.html", "--force")
+        page, shown = (tmp_path / "own.html").read_text(), typed(own, "ledger") + repr(result)
+        assert (UNLESS["leave-out"] in page) == bool(of_a[1] or of_b[1])
+        assert (UNLESS["leave-out"] in shown) == bool(unless)
+        assert epsilon is not None or "ε = 0" not in shown
+
+
 def test_another_answer_is_not_the_signed_one(tmp_path: Path) -> None:
     both, (a, _) = linked(tmp_path, agreed_on(COUNT), a_options={"out": tmp_path / "a.csv"})
     assert a.answer is not None
@@ -106,7 +149,7 @@ def test_every_question_is_charged(tmp_path: Path) -> None:
         results = worlds.link_both(*both, agreed, a_options=named, b_options=named)
         assert all(isinstance(one, Linked) for one in results), results
     for own in both:
-        assert [run.cost.epsilon for run in Ledger(own.state.database).runs()] == [1, 1]
+        assert [run.cost for run in Ledger(own.state.database).runs()] == [Cost(Fraction(1), Fraction(0))] * 2
 
 
 def test_a_table_has_a_cell_for_each_category(tmp_path: Path) -> None:
@@ -115,17 +158,17 @@ def test_a_table_has_a_cell_for_each_category(tmp_path: Path) -> None:
     assert a.answer == b.answer
     assert [cell.names for cell in a.answer.cells] == [("1",), ("9",), ("other",)]
     assert a.answer.table().column_names == ["x_a", "value", "low", "high"]
-    assert Ledger(both[1].state.database).runs()[0].cost.epsilon == Fraction(2)
+    assert Ledger(both[1].state.database).runs()[0].cost == Cost(Fraction(2), Fraction(0))
 
 
-def test_an_exact_sum_spends_nothing_and_is_right(tmp_path: Path) -> None:
+def test_an_exact_sum_promises_nothing_and_is_right(tmp_path: Path) -> None:
     _, (a, b) = linked(tmp_path, agreed_on(SUM))
     _, (found, _) = linked(tmp_path / "pairs", agreed_on({}, {"A": [], "B": ["y"]}))
     there = [int(y) for y in found.pairs["y_b"].to_pylist()]
     assert a.answer is not None
     assert a.answer == b.answer
     assert a.answer.values == (sum(there), len(there))
-    assert a.charged.epsilon == 0
+    assert (a.cost, a.charged) == (None, None)
 
 
 def test_all_pairs_are_counted_exactly(tmp_path: Path) -> None:
@@ -135,7 +178,7 @@ def test_all_pairs_are_counted_exactly(tmp_path: Path) -> None:
     assert a.answer is not None
     assert a.answer == b.answer
     assert a.answer.values == (pairs_of(tmp_path),)
-    assert a.charged.epsilon == 0
+    assert (a.cost, a.charged) == (None, None)
     told = typed(both[0], "runs", a.run)
     assert "matching pairs" in told
 

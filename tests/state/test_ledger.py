@@ -91,7 +91,7 @@ def test_another_release_is_drawn_and_charged(ledger: Ledger) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
     other = ledger.charge(ask("r2", b"other"), giving(9), NOW)
     assert (other.noise.tolist(), other.cost, other.fresh) == ([9], TENTH.cost, True)
-    assert accounts(ledger.runs(), {})[0].spent.epsilon == Fraction(1, 5)
+    assert accounts(ledger.runs(), {})[0].spent == TENTH.cost + TENTH.cost
 
 
 def test_another_data_set_has_noise_of_its_own_and_pays_itself(ledger: Ledger) -> None:
@@ -175,7 +175,7 @@ def test_forgetting_removes_the_noise_and_never_the_cost(ledger: Ledger, path: P
     assert noise.astype("<u4").tobytes()[:64] in path.read_bytes()
     assert ledger.forget("r2") == ("r1",)
     assert noise.astype("<u4").tobytes()[:64] not in path.read_bytes()
-    assert [(run.stored, run.cost.epsilon) for run in ledger.runs()] == [(False, Fraction(1, 10)), (False, 0)]
+    assert [(run.stored, run.cost) for run in ledger.runs()] == [(False, TENTH.cost), (False, NO_COST)]
     with pytest.raises(StateError, match="forgotten"):
         ledger.recall(ask("r1"))
 
@@ -185,8 +185,8 @@ def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Led
     ledger.forget("r1")
     fresh = ledger.charge(ask("r2"), giving(8), NOW)
     assert (fresh.noise.tolist(), fresh.cost, fresh.fresh) == ([8], TENTH.cost, True)
-    assert accounts(ledger.runs(), {})[0].spent.epsilon == Fraction(1, 5)
-    assert accounts(ledger.runs(), {})[0].shown["p"].epsilon == Fraction(1, 5)
+    assert accounts(ledger.runs(), {})[0].spent == TENTH.cost + TENTH.cost
+    assert accounts(ledger.runs(), {})[0].shown["p"] == TENTH.cost + TENTH.cost
 
 
 # -- snapshots --------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> No
         assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([number], TENTH.cost, True)
     again = ledger.recall(ask("r1", snapshot=None))
     assert (again.noise.tolist(), again.fresh) == ([0], False), "a run that goes on is still that run"
-    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(1, 5)
+    assert [run.cost for run in ledger.runs()] == [TENTH.cost] * 2
 
 
 @pytest.mark.parametrize("snapshot", ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"])
@@ -356,7 +356,7 @@ def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
     for i in range(40):
         ledger.charge(ask(f"r{i}", bytes([i])), giving(1), NOW)
     account, _ = accounts(ledger.runs(), ledger.budgets())
-    assert account.spent.epsilon == 4
+    assert account.spent == Cost(Fraction(4), 40 * TENTH.cost.delta)
     assert account.tight is not None
     assert 1 < account.tight < 4
 

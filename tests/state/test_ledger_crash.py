@@ -164,7 +164,7 @@ def test_processes_at_once_spend_the_budget_exactly_and_no_more(tmp_path: Path) 
     ledger.set_budget("d", Budget(Cost(Fraction(1), Fraction(0))))
     got = race(tmp_path / "state.sqlite", 3, "different")
     assert sum(len(runs) for runs in got) == 10
-    assert sum(run.cost.epsilon for run in ledger.runs()) == 1
+    assert sum(run.cost == TENTH.cost for run in ledger.runs()) == 10
     assert len(ledger.runs()) == 10
     assert_sound(ledger)
 
@@ -178,7 +178,7 @@ def test_processes_at_once_get_the_same_noise_for_the_same_release(tmp_path: Pat
     assert len(got[0]) == 12
     assert len({tuple(noise) for noise in got[0]}) == 12
     assert len(ledger.runs()) == 36
-    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(12, 10)
+    assert sum(run.cost == TENTH.cost for run in ledger.runs()) == 12
     assert_sound(ledger)
 
 
@@ -196,7 +196,7 @@ def check_victims(ledger: Ledger, results: Sequence[tuple[str, bool, list[object
         noise = charge(ledger, run, run.encode())
         assert run in unanswered or noise == (answer[1] if answer else [7])
     assert {run.run for run in ledger.runs()} == {"whole", *(run for run, _, _ in results)}
-    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(len(results) + 1, 10)
+    assert sum(run.cost == TENTH.cost for run in ledger.runs()) == len(results) + 1
     assert_sound(ledger)
 
 
@@ -229,7 +229,7 @@ def kill_while_committing(path: Path, rounds: int) -> None:
         assert_sound(ledger)
         next_run = len(rows)
     charge(ledger, "after", b"after")
-    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(len(ledger.runs()), 10)
+    assert all(run.cost == TENTH.cost for run in ledger.runs())
 
 
 def test_killed_from_outside_no_answered_charge_is_lost(tmp_path: Path) -> None:

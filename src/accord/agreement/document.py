@@ -36,6 +36,7 @@ from accord.errors import UsageError
 from accord.fields.recipe import ColumnName
 from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.network import Network
+from accord.privacy.events import describe_cost
 from accord.protocols.base import Leakage, OneToOne, Task
 from accord.protocols.parts.bound import Bounds, MostRecords
 from accord.protocols.parts.output import PAIRS, Output
@@ -280,9 +281,7 @@ class Agreement(Spec):
 
     def _facts(self) -> dict[str, str]:
         """What is worth seeing at first sight."""
-        promises = (self.protocol.guarantee(self.task, side).epsilon for side in Side)
-        kept = (None if self.output.exact else epsilon for epsilon in promises)
-        told = ["no promise" if epsilon is None else f"ε = {float(epsilon):g}" for epsilon in kept]
+        told = [describe_cost(self.leakage(side).cost) for side in Side]
         called = "pseudonym" if self.output.ids == "pseudonyms" else "id"
         shown = (f"{self.party(side)}: {', '.join((called, *self.disclosed(side)))}" for side in Side)
         ends = {"a match shows": "; ".join(shown)}
@@ -292,7 +291,7 @@ class Agreement(Spec):
             "parties": f"{self.parties.A} (A) and {self.parties.B} (B)",
             "a match is": tell_shortly(self.rule),
             "blocking": ", ".join(f"{one.name or 'one pass'}" for one in self.passes) or "none",
-            "protocol": f"{self.protocol.name}; A: {told[0]}, B: {told[1]}",
+            "protocol": f"{self.protocol.name}; A: {told[0]}; B: {told[1]}",
             **ends,
             "digest": self.digest,
         }

@@ -40,7 +40,7 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.peer.handshake import exchange_sizes
 from accord.privacy.budget import Budget
-from accord.privacy.events import NO_COST, Cost
+from accord.privacy.events import Cost, is_free
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.parts.priorities import priorities
@@ -91,7 +91,12 @@ class History:
     def promise(self) -> tuple[Fraction, Fraction]:
         """What the account says was spent: a function of names, so the same in both worlds."""
         spent = self._spend()
+        assert spent is not None
         return spent.epsilon, spent.delta
+
+    @property
+    def unless(self) -> str:
+        return self.agreement.leakage(self.side).unless
 
     def view(self, world: int, entropy: Entropy, coins: Entropy) -> View:
         seen = View()
@@ -101,7 +106,7 @@ class History:
                 self._link(ledger, number, step, world, entropy, coins, seen)
         return seen
 
-    def _spend(self) -> Cost:
+    def _spend(self) -> Cost | None:
         with _scratch() as folder:
             ledger = self._open(folder)
             for number, step in enumerate(self.steps):
@@ -168,7 +173,7 @@ class History:
         size = yield from exchange_sizes(records.size, ask.partner)
         release = self._releases(records.size)
         charged = ledger.charge(ask, lambda: release.draw(records, entropy), _NOW)
-        noise = release.draw(records, entropy) if ask.event.cost == NO_COST else charged.noise
+        noise = release.draw(records, entropy) if is_free(ask.event.cost) else charged.noise
         task = self.agreement.task
         made = prepare(task, self.side, records, size, noise, entropy, (ask.event,))
         mine = replace(made, priority=priorities(key, records.ids))

@@ -37,6 +37,10 @@ class Question(Protocol):
     def promise(self) -> tuple[Fraction, Fraction] | None:
         """The (ε, δ) that is claimed of what the partner sees; None where nothing is."""
 
+    @property
+    def unless(self) -> str:
+        """The condition of the claim, which the two worlds keep; empty where it has none."""
+
     def view(self, world: int, entropy: Entropy, coins: Entropy) -> View:
         """What the partner receives in world 0 or 1, with these coins of the owner and of its own."""
 
@@ -70,6 +74,10 @@ class OneRun:
     def promise(self) -> tuple[Fraction, Fraction] | None:
         told = self.case.agreement.leakage(self.side)
         return None if told.epsilon is None or told.delta is None else (told.epsilon, told.delta)
+
+    @property
+    def unless(self) -> str:
+        return self.case.agreement.leakage(self.side).unless
 
     def view(self, world: int, entropy: Entropy, coins: Entropy) -> View:
         case, seen, looks = self.case, View(), self.side.other

@@ -78,6 +78,10 @@ class SeriesHistory:
         assert told.delta is not None
         return told.epsilon, told.delta
 
+    @property
+    def unless(self) -> str:
+        return self.agreement.leakage(self.side).unless
+
     def view(self, world: int, entropy: Entropy, coins: Entropy) -> View:
         seen, looks = View(), self.side.other
         owner = _Owner(self.agreement, self.side, broken=self.broken)

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.errors import BudgetError
-from accord.privacy.accounting import basic, spent
+from accord.privacy.accounting import basic, promised, spent
 from accord.privacy.budget import Budget, check
 from accord.privacy.calibration import Setting, warnings
-from accord.privacy.events import Cost, Event
+from accord.privacy.events import Cost, Event, describe_cost, tell_unless
 from accord.privacy.noise import losses
-from accord.privacy.number import show
 from accord.protocols.parts.people import whom
 from accord.side import Side
 from accord.simulation.pair import release_of
@@ -35,14 +34,19 @@ class Composed:
     """Several releases together: the sums of ε and δ, and the ε that exact composition proves at that δ."""
 
     releases: int
-    sums: Cost
+    sums: Cost | None
+    """None where nothing is promised by any of them."""
     epsilon: float
 
     def tell(self) -> str:
         """In words; the exact one only where it is smaller."""
-        sums = f"ε = {show(self.sums.epsilon)}, δ = {show(self.sums.delta)}"
+        if self.sums is None:
+            return describe_cost(None)
+        numbers = replace(self.sums, unless="").describe()
         tighter = self.epsilon < 0.999 * float(self.sums.epsilon)
-        return f"{sums} by the sums" + (f"; ε = {self.epsilon:.4g} by exact composition" if tighter else "")
+        exact = f"; ε = {self.epsilon:.4g} by exact composition" if tighter else ""
+        unless = f"; unless, in one of the runs, {self.sums.unless}" if self.sums.unless else ""
+        return f"{numbers} by the sums{exact}{unless}"
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,12 @@ class SideFacts:
     """The same in words."""
     public: bool
     """Whether the agreement calls the bins of this side public."""
+    exact: bool
+    """Whether an exact answer is asked for."""
     noise: Setting | None
     beyond: float
-    """The probability that a partner learns more than ε allows, for the worst two tables: not δ, which weighs
-    by how much more, but its like."""
+    """The probability that a partner learns more than ε allows, for the worst two tables: at least δ, which
+    weighs by how much more."""
     dummies: float
     """Expected, in all bins."""
     again: Composed | None
@@ -72,7 +78,18 @@ class SideFacts:
         such = "record" if self.records_per_person == 1 else "person"
         most = suspicion(self.cost.epsilon)
         further = f"further only with probability {self.beyond:.2g}" if self.beyond else "not further"
-        return f"a suspicion of 50 % about such a {such} can rise to {most:g} %, {further}"
+        unless = tell_unless(self.cost.unless)
+        return f"a suspicion of 50 % about such a {such} can rise to {most:g} %, {further}{unless}"
+
+    def tell_nothing(self) -> str:
+        """Why nothing is promised. *Requires* that there is no cost."""
+        if self.public:
+            return "the agreement calls the bins of this side public"
+        return (
+            "an exact answer promises nothing"
+            if self.exact
+            else "this protocol promises nothing for any record"
+        )
 
 
 def suspicion(epsilon: Fraction) -> float:
@@ -103,8 +120,7 @@ class Afterwards:
 def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFacts:
     """The facts of one side, whose table has so many records if that may be known."""
     release = release_of(agreement, side, records or 0)
-    found, public = release.setting, agreement.leakage(side).guarantee.told == "true bins"
-    event = None if public else release.event
+    found, event = release.setting, release.event
     cost = event.cost if event is not None else None
     several = agreement.protocol.records_per_person(side) or 1
     return SideFacts(
@@ -112,11 +128,12 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
         cost=cost,
         records_per_person=several,
         whom="for each record, whether or not it matches" if agreement.output.epsilon else whom(several),
-        public=public,
+        public=agreement.leakage(side).guarantee.told == "true bins",
+        exact=agreement.output.exact,
         noise=found,
         beyond=_beyond(found) if found else 0.0,
         dummies=found.expected_dummies * agreement.plan.bins if found else 0.0,
-        again=composed([event] * AGAIN) if event is not None else None,
+        again=composed([event] * AGAIN) if event is not None and cost is not None else None,
         warnings=warnings(cost.epsilon, cost.delta, records) if cost is not None else (),
     )
 
@@ -145,5 +162,4 @@ def afterwards(
 
 def composed(events: Sequence[Event]) -> Composed:
     """These releases together."""
-    sums = basic(events)
-    return Composed(len(events), sums, spent(events, sums.delta))
+    return Composed(len(events), promised(events), spent(events, basic(events).delta))

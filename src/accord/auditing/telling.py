@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from accord.auditing.histories import History
 from accord.auditing.protocol import Finding, Verdict
+from accord.privacy.events import tell_unless
 
 NO_PROOF = (
     "An audit can find a leak but cannot prove that there is none; the proof is under 'Privacy' in Accord's "
@@ -20,7 +21,8 @@ def tell_verdict(name: str, verdict: Verdict) -> str:
     if not verdict.leaky:
         return f"no leak found: {name} at {' and '.join(_claims(verdict))}."
     worst = verdict.worst.finding
-    return f"leaky: {name} does not keep {claim_of(worst)}; ε is at least {worst.epsilon_lower:.2f}."
+    claim = f"{claim_of(worst)}{tell_unless(verdict.worst.case.unless)}"
+    return f"leaky: {name} does not keep {claim}; ε is at least {worst.epsilon_lower:.2f}."
 
 
 def tell_trials(verdict: Verdict, trials: int) -> list[str]:
@@ -41,7 +43,10 @@ def claim_of(finding: Finding) -> str:
 
 def _claims(verdict: Verdict) -> list[str]:
     """What was claimed: once if it is the same for both sides."""
-    by_side = {found.case.side.value: claim_of(found.finding) for found in verdict.findings}
+    by_side = {
+        found.case.side.value: f"{claim_of(found.finding)}{tell_unless(found.case.unless)}"
+        for found in verdict.findings
+    }
     if len(set(by_side.values())) == 1:
         return [next(iter(by_side.values()))]
     return [f"{claim} for {side}" for side, claim in sorted(by_side.items())]

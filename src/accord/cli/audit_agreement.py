@@ -112,15 +112,15 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 
 
 def _side_lines(facts: SideFacts) -> list[str]:
+    from accord.privacy.events import tell_unless
     from accord.privacy.number import show
 
-    if facts.public:
-        return ["none: the agreement calls the bins of this side public"]
     if facts.cost is None:
-        return ["none: this protocol promises nothing for any record"]
+        return [f"none: {facts.tell_nothing()}"]
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
+    unless = tell_unless(facts.cost.unless)
     lines = [
-        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {facts.whom}",
+        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {facts.whom}{unless}",
         f"in words     {facts.tell_suspicion()}",
     ]
     if facts.noise is not None:
@@ -149,6 +149,7 @@ def _side_json(facts: SideFacts) -> dict[str, Any]:
     return {
         "epsilon": None if facts.cost is None else float(facts.cost.epsilon),
         "delta": None if facts.cost is None else float(facts.cost.delta),
+        "unless": "" if facts.cost is None else facts.cost.unless,
         "records_per_person": facts.records_per_person,
         "delta_exact": noise.delta_exact if noise else None,
         "kept": noise.kept if noise else None,
@@ -179,9 +180,11 @@ def _composed_json(found: Composed | None) -> dict[str, Any] | None:
 
     if found is None:
         return None
+    sums = found.sums
     return {
         "releases": found.releases,
-        "epsilon": float(round_off(found.sums.epsilon)),
-        "delta": float(round_off(found.sums.delta)),
-        "epsilon_composed": found.epsilon,
+        "epsilon": None if sums is None else float(round_off(sums.epsilon)),
+        "delta": None if sums is None else float(round_off(sums.delta)),
+        "unless": "" if sums is None else sums.unless,
+        "epsilon_composed": None if sums is None else found.epsilon,
     }

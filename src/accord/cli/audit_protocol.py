@@ -132,7 +132,7 @@ def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
     if kind.leaky:
         return
     if not kind.promises and (epsilon or delta):
-        raise UsageError(problem=f"{name} promises (ε, δ) = (0, 0); leave out --epsilon and --delta.")
+        raise UsageError(problem=f"{name} has no ε and δ to choose; leave out --epsilon and --delta.")
     if "delta" not in kind.promises and delta:
         raise UsageError(problem=f"{name} promises δ = 0; leave out --delta.")
 
@@ -241,6 +241,7 @@ def _facts(found: CaseFinding) -> dict[str, Any]:
         "tables": found.case.why,
         "epsilon_claimed": finding.epsilon_claimed,
         "delta_claimed": finding.delta_claimed,
+        "unless": found.case.unless,
         "epsilon_lower": finding.epsilon_lower,
         "epsilon_most": finding.epsilon_most,
         "can_refute": finding.can_refute,

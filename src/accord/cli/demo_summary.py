@@ -151,12 +151,11 @@ def _errors(stage: Stage, pair: PairFacts) -> str:
 
 def _spent(actor: Actor, account_name: str) -> str:
     """What the ledger of a side says."""
-    from accord.privacy.number import show
+    from accord.privacy.events import describe_cost
     from accord.state.accounts import account
     from accord.state.ledger import Ledger
 
-    cost = account(account_name, Ledger(actor.state.database).runs(), {}).spent
-    return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
+    return describe_cost(account(account_name, Ledger(actor.state.database).runs(), {}).spent)
 
 
 def words(agreement: Agreement, found: Figures, width: int | None = None) -> str:

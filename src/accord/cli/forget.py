@@ -65,10 +65,9 @@ def forget(
 
 def _lost(entry: Entry) -> str:
     """What is lost with a run that was charged; empty if nothing is."""
-    from accord.privacy.events import NO_COST
-    from accord.privacy.number import show
+    from accord.privacy.events import describe_cost, is_free
 
-    again = f"charged ε = {show(entry.event.cost.epsilon)} again"
+    again = f"charged again: {describe_cost(entry.event.cost)}"
     if entry.stored and entry.series:
         return (
             f"{entry.run} is a run of the series '{entry.series}' of '{entry.dataset}'. Without it the "
@@ -79,7 +78,7 @@ def _lost(entry: Entry) -> str:
             f"The noise of {entry.run} is that of snapshot '{entry.snapshot}' of '{entry.dataset}'. Without "
             f"it the next link under that name is {again}."
         )
-    if entry.cost != NO_COST:
+    if not is_free(entry.cost):
         return f"{entry.run} was charged. Without it, it cannot be resumed, and a new run is {again}."
     return ""
 

@@ -221,12 +221,14 @@ def _tell_cost(text: str) -> None:
     from accord.agreement.file import parse_agreement
     from accord.exact import text as written
     from accord.forecast.expected import look_ahead
+    from accord.privacy.events import describe_cost
     from accord.side import Side
 
     agreed = parse_agreement(text)
     if outlook := look_ahead(agreed, None, None):
         say(f"Expected: {outlook.describe()}.", err=True)
     told = agreed.leakage(Side.A)
+    say(f"Promise: {describe_cost(told.cost)}.", err=True)
     epsilon, delta = (written(one or Fraction(0)) for one in (told.epsilon, told.delta))
     limit = f"--epsilon {epsilon} --delta {delta}"
     say(f"An account that allows one run: `accord ledger budget NAME {limit}`.", err=True)

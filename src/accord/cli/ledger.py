@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from accord.state.ledger import Entry, Ledger
 
 _SHOWN = 50
+_MARK = " *"
+"""Of a promise with a condition."""
 
 app = typer.Typer(
     help="Show what was spent, and limit it.",
@@ -126,10 +128,10 @@ def _warn_of_spent(ledger: Ledger, name: str) -> None:
     from accord.state.accounts import account
 
     found = account(ledger.find_account(name), ledger.runs(), ledger.budgets())
-    limit = found.budget.cost
-    if limit is not None and (found.spent.epsilon > limit.epsilon or found.spent.delta > limit.delta):
+    limit, spent = found.budget.cost, found.spent
+    if limit and spent and (spent.epsilon > limit.epsilon or spent.delta > limit.delta):
         say(
-            f"Warning: more than that is spent already ({_pair(found.spent)}): only snapshots that were paid "
+            f"Warning: more than that is spent already ({spent.describe()}): only snapshots that were paid "
             "for can be linked again.",
             err=True,
         )
@@ -144,10 +146,8 @@ def open_ledger(state: Path | None, *, new: bool = True) -> Ledger:
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
-    from accord.privacy.number import show
-
     seen = [
-        (account.dataset, partner, show(cost.epsilon), show(cost.delta))
+        (account.dataset, partner, *_columns(cost))
         for account in found
         for partner, cost in account.shown.items()
     ]
@@ -160,27 +160,35 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         print_table("\nRuns", names, [_run_row(run) for run in runs[-_SHOWN:]])
         if len(runs) > _SHOWN:
             say(f"The last {_SHOWN} of {len(runs):,}; `accord ledger --json` has all.", err=True)
+    for account in found:
+        if account.spent is not None and account.spent.unless:
+            say(f"\n* '{account.dataset}': unless, in one of the runs, {account.spent.unless}.")
+
+
+def _columns(cost: Cost | None, tight: str = "") -> tuple[str, str]:
+    """ε and δ, with a mark where they have a condition."""
+    from accord.privacy.number import show
+
+    if cost is None:
+        return "none", "none"
+    return f"{show(cost.epsilon)}{tight}{_MARK * bool(cost.unless)}", show(cost.delta)
 
 
 def _total_row(account: Account) -> list[str]:
-    from accord.privacy.number import show
-
     spent = account.spent
-    composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
+    composed = account.tight is not None and spent and account.tight < 0.999 * float(spent.epsilon)
     tight = f" ({account.tight:.4g} composed)" if composed else ""
     return [
-        *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
+        *(account.dataset, str(account.runs), *_columns(spent, tight)),
         *(_covers(account.covers), _limits(account.budget), _left(account)),
     ]
 
 
 def _run_row(run: Entry) -> list[str]:
-    from accord.privacy.number import show
-
     kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
     return [
-        *(run.run, run.dataset, run.snapshot or run.series or "", run.partner, show(run.cost.epsilon)),
-        *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
+        *(run.run, run.dataset, run.snapshot or run.series or "", run.partner, *_columns(run.cost)),
+        *(kept, f"{run.at:%Y-%m-%d %H:%M}"),
     ]
 
 
@@ -193,44 +201,51 @@ def _covers(records: int | None) -> str:
 
 def _limits(budget: Budget) -> str:
     if budget.runs is None:
-        return _pair(budget.cost, up=False) if budget.cost else "unlimited"
-    limits = _pair(budget.cost, up=False) if budget.cost else "ε and δ unlimited"
+        return budget.cost.describe(up=False) if budget.cost else "unlimited"
+    limits = budget.cost.describe(up=False) if budget.cost else "ε and δ unlimited"
     return f"{limits}; {counted(budget.runs, 'run')}"
 
 
 def _left(account: Account) -> str:
-    parts = [_pair(account.left, up=False)] if account.left else []
+    parts = [account.left.describe(up=False)] if account.left else []
     if account.runs_left is not None:
         parts.append(counted(account.runs_left, "run"))
     return "; ".join(parts)
 
 
-def _pair(cost: Cost, up: bool = True) -> str:
-    from accord.privacy.number import show
-
-    return f"ε = {show(cost.epsilon, up)}, δ = {show(cost.delta, up)}"
-
-
-def _cost(cost: Cost | None, up: bool = True) -> dict[str, float] | None:
+def _limit(cost: Cost | None) -> dict[str, float] | None:
     from accord.privacy.number import round_off
 
     if cost is None:
         return None
-    return {"epsilon": float(round_off(cost.epsilon, up)), "delta": float(round_off(cost.delta, up))}
+    return {
+        "epsilon": float(round_off(cost.epsilon, up=False)),
+        "delta": float(round_off(cost.delta, up=False)),
+    }
+
+
+def _promise(cost: Cost | None) -> dict[str, float | str] | None:
+    """With its condition; None where nothing is promised."""
+    from accord.privacy.number import round_off
+
+    if cost is None:
+        return None
+    epsilon, delta = (float(round_off(number)) for number in (cost.epsilon, cost.delta))
+    return {"epsilon": epsilon, "delta": delta, "unless": cost.unless}
 
 
 def _account(account: Account) -> dict[str, object]:
     return {
         "dataset": account.dataset,
         "runs": account.runs,
-        "spent": _cost(account.spent),
+        "spent": _promise(account.spent),
         # No ε is proved at the budget's δ where more δ than that was spent.
         "spent_epsilon_composed": None if account.tight == math.inf else account.tight,
         "records_per_person": account.covers,
-        "budget": _cost(account.budget.cost, up=False),
+        "budget": _limit(account.budget.cost),
         "budget_runs": account.budget.runs,
-        "left": _cost(account.left, up=False),
-        "partners": {partner: _cost(cost) for partner, cost in account.shown.items()},
+        "left": _limit(account.left),
+        "partners": {partner: _promise(cost) for partner, cost in account.shown.items()},
     }
 
 
@@ -243,7 +258,7 @@ def _run(run: Entry) -> dict[str, object]:
         "agreement": run.agreement.hex(),
         # Which runs share a release.
         "release": run.drawing,
-        "cost": _cost(run.cost),
+        "cost": _promise(run.cost),
         "noise_stored": run.stored,
         "time": run.at.isoformat(),
     }

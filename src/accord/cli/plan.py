@@ -165,7 +165,7 @@ def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
 
 def show(found: Plan) -> None:
     """The options as a table with small bars, the choice and the warnings."""
-    from accord.planning.figures import cost
+    from accord.planning.figures import cost, tell_conditions
 
     ranked = sorted(found.options, key=lambda one: (one is not found.choice, not one.agreed, cost(one)))
     most = max(one.seconds.expected for one in ranked[:_MOST_ROWS])
@@ -181,6 +181,8 @@ def show(found: Plan) -> None:
     if found.workers > 1:
         title += f", {found.workers} workers per side"
     print_table(title, names, rows)
+    for line in tell_conditions(ranked[:_MOST_ROWS]):
+        say(line)
     if len(ranked) > _MOST_ROWS:
         say(f"… and {len(ranked) - _MOST_ROWS:,} more with --json.")
     say(f"\n{found.why}")
@@ -189,13 +191,12 @@ def show(found: Plan) -> None:
 
 
 def _row(option: Option, found: Plan, most: float) -> list[str]:
-    epsilon = option.largest_epsilon
     marks = "→" * (option is found.choice) + "*" * option.agreed
     return [
         marks,
         option.protocol + (" greedy" if option.greedy else ""),
         option.blocking or "none",
-        "none" if epsilon is None else f"{epsilon:g}",
+        option.tell_epsilon(),
         option.tell_recall(),
         option.tell_covered(),
         f"{option.comparisons.expected:,.0f}",

@@ -93,8 +93,11 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
             return f"waits for {partner} to listen"
         case Connected(partner):
             return f"connected to {partner}; both cards are right"
-        case Charged(run, epsilon):
-            return f"ledger charged: ε = {epsilon:g}; run {run}"
+        case Charged(run, epsilon, _, unless):
+            from accord.privacy.events import tell_unless
+
+            spent = "nothing" if epsilon is None else f"ε = {epsilon:g}{tell_unless(unless)}"
+            return f"ledger charged: {spent}; run {run}"
         case Progress():
             done = f"{counted(what.comparisons, 'comparison')}, of which {what.matches:,} matched"
             return f"{done}, {sized(what.bytes)}"

@@ -43,6 +43,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
 def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     """Print what a receipt says; both signatures must be valid."""
+    from accord.privacy.events import tell_unless
+
     receipt, opened = _open(which, named_state(context))
     facts = receipt.facts
     if as_json:
@@ -70,6 +72,7 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
         most = party.get("records_per_person")
         people = f" for each person with up to {most:,} records" if most else ""
+        people += tell_unless(party["unless"])
         records = counted(party["records"], "record")
         say(
             f"{side}            {party['name']}, card {party['card']}: {records}, "

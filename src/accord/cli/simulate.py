@@ -209,6 +209,7 @@ def report(result: Simulation) -> dict[str, Any]:
     promises = {side.value: promised for side, promised in result.promises.items()}
     facts["epsilon"] = {side: promised.epsilon for side, promised in promises.items()}
     facts["delta"] = {side: promised.delta for side, promised in promises.items()}
+    facts["unless"] = {side: promised.unless for side, promised in promises.items()}
     facts["answer"] = _facts_of_answer(result)
     facts["passes"] = [asdict(one) for one in result.passes]
     return facts | {"runs": [asdict(run) for run in result.runs]}
@@ -315,8 +316,9 @@ def _describe_traffic(result: Simulation) -> list[str]:
 
 
 def _privacy(facts: dict[str, Any], side: str) -> str:
+    from accord.privacy.events import tell_unless
+
     if facts["epsilon"][side] is None:
         return f"{side}: no promise"
-    if not facts["epsilon"][side]:
-        return f"{side}: ε = 0"
-    return f"{side}: ε = {facts['epsilon'][side]:g}, δ = {facts['delta'][side]:.3g}"
+    numbers = f"ε = {facts['epsilon'][side]:g}, δ = {facts['delta'][side]:.3g}"
+    return f"{side}: {numbers}{tell_unless(facts['unless'][side])}"

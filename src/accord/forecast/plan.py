@@ -34,7 +34,6 @@ from accord.planning.choose import COVERED, Wanted
 from accord.planning.figures import Plan, Warning
 from accord.planning.plan import NETWORKS, Own, PlanQuestion, agreed_network, make_plan
 from accord.planning.recall import with_errors
-from accord.privacy.number import show
 from accord.side import Side
 from accord.state.accounts import account
 from accord.state.folder import State, state_folder
@@ -135,17 +134,16 @@ def ledger_refuses(agreement: Agreement, own: Own, state: State, dataset: str | 
         return ()
     left = account(name, ledger.runs(), ledger.budgets()).left
     event = agreement.protocol.release(agreement.task, own.side, own.records.size).event
-    if left is None or event is None:
+    cost = None if event is None else event.cost
+    if left is None or cost is None:
         return ()
-    cost = event.cost
     if cost.epsilon <= left.epsilon and cost.delta <= left.delta:
         return ()
     return (
         Warning(
             "ledger-refuses",
-            f"The account '{name}' has ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} "
-            f"left, but a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
-            "be refused, unless it repeats a snapshot that was paid for.",
+            f"The account '{name}' has {left.describe(up=False)} left, but a new release takes "
+            f"{cost.describe()}: the run would be refused, unless it repeats a snapshot that was paid for.",
         ),
     )
 

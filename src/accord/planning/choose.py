@@ -151,7 +151,7 @@ def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]
     """What the policy takes, or the nearest and what it misses."""
     missed = {id(option): misses(option, wish) for option in options}
     good = [option for option in options if not missed[id(option)]]
-    soon = [one for one in good if one.largest_epsilon == 0 and (wish.max_time or one.usual <= SOON)]
+    soon = [one for one in good if one.free and (wish.max_time or one.usual <= SOON)]
     sure = [one for one in soon if one.recall == 1.0 and not one.estimated]
     if good:
         best = min(sure or soon or good, key=_preference)
@@ -166,12 +166,12 @@ def _preference(option: Option) -> tuple[float, float, bool, float]:
 
 def _bargains(options: Sequence[Option], best: Option, wish: Wanted) -> list[Option]:
     """Options with ε = 0 that find a little less than the best one, at a fraction of its cost."""
-    if best.largest_epsilon != 0 or not best.recall or not wish.by_default or best.usual <= _MOMENT:
+    if not best.free or not best.recall or not wish.by_default or best.usual <= _MOMENT:
         return []
     return [
         one
         for one in options
-        if one.largest_epsilon == 0
+        if one.free
         and one.usual < best.usual
         and min(one.usual / best.usual, one.bytes.expected / best.bytes.expected) <= _TENTH
         and (one.recall or 0.0) >= _MOST_OF_THEM * best.recall
@@ -251,8 +251,8 @@ def _help(choice: Option, missed: list[Miss]) -> str:
 def _praise(options: Sequence[Option], choice: Option, wish: Wanted) -> str:
     """What the choice is among the options; it meets the wish, but quicker ones may not, or are less sure."""
     quickest = "the quickest with ε = 0" if choice.largest_epsilon == 0 else "the quickest"
-    quicker = [one for one in options if one.largest_epsilon == 0 and cost(one) < cost(choice)]
-    unsure = choice.largest_epsilon == 0 and any(not misses(one, wish) for one in quicker)
+    quicker = [one for one in options if one.free and cost(one) < cost(choice)]
+    unsure = choice.free and any(not misses(one, wish) for one in quicker)
     sure = "is sure to find all matches and " if unsure else ""
     return f"Of {_priced(options)}, {choice.tell()} is {quickest} that {sure}meets everything that is wanted"
 
@@ -311,8 +311,8 @@ def _epsilon(agreed: Option, choice: Option) -> Iterator[Warning]:
         "no-epsilon-needed",
         f"No ε need be spent: {choice.tell()} takes {lasting(choice.seconds.expected)} for "
         f"{counted(round(choice.comparisons.expected), 'comparison')}, where the agreement as it is written "
-        f"takes {agreed.comparisons.expected:,.0f}{more} in {lasting(agreed.seconds.expected)}. It tells "
-        f'nothing about records that match nothing: agree on protocol "{choice.protocol}".',
+        f"takes {agreed.comparisons.expected:,.0f}{more} in {lasting(agreed.seconds.expected)}. Agree on "
+        f'protocol "{choice.protocol}".',
     )
 
 

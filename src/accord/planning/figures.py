@@ -18,6 +18,7 @@ import pyarrow as pa
 from accord.agreement.document import Agreement
 from accord.drawing import draw
 from accord.errors import UsageError
+from accord.privacy.events import either, tell_unless
 from accord.protocols.parts.answers import tell_widths
 from accord.side import Side
 from accord.wording import lasting, sized
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import pandas
 
 FIGURES = ("dummies", "comparisons", "bytes", "rounds", "memory", "seconds")
+MARK = " *"
+"""Of an ε with a condition, in a table."""
 _SHOWN = 12
 
 
@@ -110,6 +113,8 @@ class Option:
     work: TimeSpent
     widths: tuple[int, ...] = ()
     """Within how much of the truth each number of an answer is, in 95 of 100 runs."""
+    unless: dict[Side, str] = field(default_factory=dict)
+    """When ε and δ do not hold; empty where they always do."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -119,6 +124,7 @@ class Option:
             "agreed": self.agreed,
             "epsilon": {side.value: value for side, value in self.epsilon.items()},
             "delta": {side.value: value for side, value in self.delta.items()},
+            "unless": {side.value: value for side, value in self.unless.items()},
             "recall": self.recall,
             "recall_estimated": self.estimated,
             "covered": self.covered,
@@ -138,6 +144,27 @@ class Option:
         """Passes of keys, which list no bins."""
         return 0 if self.agreement.protocol.lists_bins else len(self.agreement.task.blocking.passes)
 
+    @property
+    def condition(self) -> str:
+        """When the ε of either side does not hold; empty where it always does."""
+        return either(*self.unless.values())
+
+    @property
+    def free(self) -> bool:
+        """Whether a run spends no ε."""
+        return self.largest_epsilon == 0 or self.agreement.output.exact
+
+    def tell_epsilon(self) -> str:
+        """The larger one, with a mark if it has a condition."""
+        epsilon = self.largest_epsilon
+        return "none" if epsilon is None else f"{epsilon:g}{MARK * bool(self.condition)}"
+
+    def tell_promise(self) -> str:
+        """The same in words."""
+        if self.largest_epsilon is None:
+            return "no promise"
+        return f"ε = {self.largest_epsilon:g}{tell_unless(self.condition)}"
+
     def tell_widths(self) -> str:
         """How near to the truth an answer comes; empty where none is asked for."""
         return tell_widths(self.agreement.output, self.widths)
@@ -154,10 +181,8 @@ class Option:
 
     def tell(self) -> str:
         """In a few words."""
-        epsilon = self.largest_epsilon
-        promise = "no promise" if epsilon is None else f"ε = {epsilon:g}"
         blocking = f", {self.blocking}" if self.blocking else ""
-        return f"{self.protocol}{blocking}{', greedy' if self.greedy else ''} ({promise})"
+        return f"{self.protocol}{blocking}{', greedy' if self.greedy else ''} ({self.tell_promise()})"
 
 
 @dataclass(frozen=True)
@@ -224,7 +249,8 @@ class Plan:
         ranked = sorted(self.options, key=lambda one: (one is not self.choice, not one.agreed, cost(one)))
         rows = [_cells(one, self.choice) for one in ranked[:_SHOWN]]
         body = "".join(_line(cells, "td") for cells in rows)
-        notes = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
+        told = [*(one.text for one in self.warnings), *tell_conditions(ranked[:_SHOWN])]
+        notes = "".join(f"<li>{html.escape(one)}</li>" for one in told)
         hidden = len(ranked) - len(rows)
         more = f"<p>… and {hidden:,} more options in .table</p>" if hidden > 0 else ""
         table = (
@@ -238,22 +264,28 @@ def cost(option: Option) -> tuple[float, float]:
     return option.usual, option.comparisons.expected
 
 
+def tell_conditions(options: Iterable[Option]) -> list[str]:
+    """What the mark beside an ε stands for; one line for each condition."""
+    conditions = dict.fromkeys(one.condition for one in options if one.condition)
+    return [f"{MARK.strip()} unless {condition}" for condition in conditions]
+
+
 def _row(option: Option, chosen: bool) -> dict[str, Any]:
     plain = option.to_json()
-    flat = {f"{name}_{side}": plain[name][side] for name in ("epsilon", "delta") for side in ("A", "B")}
+    promised = ("epsilon", "delta", "unless")
+    flat = {f"{name}_{side}": plain[name][side] for name in promised for side in ("A", "B")}
     ranges = {f"{name}_{end}": float(value) for name in FIGURES for end, value in plain[name].items()}
     kept = ("protocol", "blocking", "greedy", "agreed", "recall", "recall_estimated", "covered", "bins")
     return {name: plain[name] for name in kept} | {"chosen": chosen} | flat | ranges
 
 
 def _cells(option: Option, choice: Option) -> list[str]:
-    epsilon = option.largest_epsilon
     marks = " ".join(filter(None, ("chosen" * (option is choice), "agreed" * option.agreed)))
     return [
         marks,
         option.protocol + (", greedy" if option.greedy else ""),
         option.blocking,
-        "none" if epsilon is None else f"{epsilon:g}",
+        option.tell_epsilon(),
         option.tell_recall(),
         option.tell_covered(),
         f"{option.comparisons.expected:,.0f}",

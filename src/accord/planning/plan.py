@@ -358,6 +358,7 @@ class _Planner:
             all_pairs=not agreement.passes
             and task.protocol.compared(task, foreseen[0][0].counts) is not None,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
+            unless={side: agreement.leakage(side).unless for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
             recall=recall_of(task, met),
             estimated=lossy,

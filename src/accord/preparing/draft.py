@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from accord.exact import text
 from accord.forecast.expected import Outlook, look_ahead
 from accord.planning.variants import tell_blocking
 from accord.preparing.confirmation import Confirmation
+from accord.privacy.events import NO_COST, describe_cost
 from accord.side import Side
 from accord.table.sinks.files import write_file
 
@@ -153,9 +153,9 @@ def _tell_met(made: MadeDraft) -> str:
 
 
 def tell_promise(agreed: Agreement) -> tuple[str, dict[str, str]]:
-    """ε and δ of a run in words, which are the same for both sides in a draft; and each by its name, as
+    """The promise of a run in words, which is the same for both sides in a draft; and its ε and δ by name, as
     limits of an account."""
-    promised = agreed.leakage(Side.A)
-    epsilon, delta = (text(one or Fraction(0)) for one in (promised.epsilon, promised.delta))
-    words = f"ε = {epsilon}, δ = {delta} on both sides" if promised.epsilon else "ε = 0"
-    return words, {"epsilon": epsilon, "delta": delta}
+    # Where one side alone learns the pairs, only the promise to the other has a condition.
+    promised = max((agreed.leakage(side).cost for side in Side), key=lambda one: bool(one and one.unless))
+    limits = promised or NO_COST
+    return describe_cost(promised), {"epsilon": text(limits.epsilon), "delta": text(limits.delta)}

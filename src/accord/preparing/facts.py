@@ -24,6 +24,8 @@ from accord.fields.frequencies import SHIPPED, find_classes
 from accord.fields.schema import FrequencyField
 from accord.forecast.expected import look_ahead
 from accord.preparing.own_table import TableCheck
+from accord.privacy.events import describe_cost, tell_unless
+from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_unfit
 from accord.side import Side
 from accord.table.layout import Layout
@@ -41,10 +43,21 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
         "bins_per_record": {side.value: plan.per_record(side) for side in Side},
         "complete": finds_all(agreement),
         "protocol": agreement.protocol.name,
+        "promise": {side.value: _facts_of_promise(agreement.leakage(side)) for side in Side},
         "answer": _facts_of_answer(agreement),
         "condition": CONDITION,
         "learned_about": {side.value: learned_about(agreement, side) for side in Side},
         "advice": [*advice(agreement), *cheaper_thresholds(agreement)],
+    }
+
+
+def _facts_of_promise(told: Leakage) -> dict[str, Any]:
+    """ε and δ as they are agreed, None where nothing is promised; and when they do not hold."""
+    numbers = (None if one is None else float(one) for one in (told.epsilon, told.delta))
+    return {
+        **dict(zip(("epsilon", "delta"), numbers, strict=True)),
+        "unless": told.unless,
+        "words": describe_cost(told.cost),
     }
 
 
@@ -53,9 +66,10 @@ def _facts_of_answer(agreement: Agreement) -> dict[str, Any] | None:
     output = agreement.output
     if not output.answers:
         return None
-    spends = (
-        "" if output.epsilon is None else f"; each run spends ε = {text(output.epsilon)} for every record"
-    )
+    spends = ""
+    if output.epsilon is not None:
+        unless = tell_unless(agreement.leakage(Side.A).unless)
+        spends = f"; each run spends ε = {text(output.epsilon)} for every record{unless}"
     return {
         "asked": output.answer,
         "within": agreement.protocol.widths(agreement.task),

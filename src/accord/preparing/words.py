@@ -22,6 +22,7 @@ def describe(what: str, table: str, match: Sequence[str], facts: dict[str, Any])
         *match,
         f"Blocking   {_blocking(facts['bins'], facts['passes'])}; {recall}",
         f"Protocol   {facts['protocol']}",
+        *_describe_promise(facts),
     ]
     if facts["answer"] is not None:
         lines.append(f"Answer     {facts['answer']['words']}")
@@ -36,6 +37,14 @@ def describe(what: str, table: str, match: Sequence[str], facts: dict[str, Any])
     if "expected" in facts:
         lines += _expected(facts["expected"])
     return "\n".join([*lines, *describe_learned(facts)])
+
+
+def _describe_promise(facts: dict[str, Any]) -> list[str]:
+    """ε and δ with their condition, once if both sides have the same promise."""
+    words = {side: one["words"] for side, one in facts["promise"].items()}
+    if words["A"] == words["B"]:
+        return [f"Promise    {words['A']}"]
+    return [f"Promise    to {facts['parties'][side]} ({side}): {words[side]}" for side in words]
 
 
 def _describe_list(facts: dict[str, Any]) -> list[str]:

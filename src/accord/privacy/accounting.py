@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -30,7 +30,17 @@ import numpy as np
 
 from accord.errors import UsageError
 from accord.privacy import noise
-from accord.privacy.events import NO_COST, Cost, Event, NoisyAnswer, NoisyCounts, Promise, Reports
+from accord.privacy.events import (
+    NO_COST,
+    UNPROMISED,
+    Cost,
+    Event,
+    NoisyAnswer,
+    NoisyCounts,
+    Promise,
+    Reports,
+    is_free,
+)
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.number import above, exp
 
@@ -42,8 +52,15 @@ _STEPS = 24
 
 
 def basic(events: Sequence[Event]) -> Cost:
-    """Σε and Σδ."""
-    return sum((_require_known(event).cost for event in events), NO_COST)
+    """Σε and Σδ, under the conditions of all of them."""
+    none = replace(NO_COST, unless=UNPROMISED)
+    return sum((_require_known(event).cost or none for event in events), NO_COST)
+
+
+def promised(events: Sequence[Event]) -> Cost | None:
+    """The same for people to read: None where nothing is promised by any of them."""
+    nothing_promised = bool(events) and all(event.cost is None for event in events)
+    return None if nothing_promised else basic(events)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +92,7 @@ def exact(events: Sequence[Event]) -> Total:
     """All the events together."""
     groups: Counter[Event] = Counter()
     for event in map(_require_known, events):
-        if event.cost != NO_COST:
+        if not is_free(event.cost):
             groups[event] += event.versions if isinstance(event, NoisyCounts) else 1
     if not groups:
         return Total(nothing(), Fraction(0))
@@ -92,7 +109,7 @@ def spent(events: Sequence[Event], delta: Fraction) -> float:
     """The least ε that an accountant proves for the events together at this δ."""
     total = basic(events)
     summed = above(total.epsilon) if total.delta <= delta else math.inf
-    return summed if total == NO_COST else min(summed, exact(events).epsilon(delta))
+    return summed if is_free(total) else min(summed, exact(events).epsilon(delta))
 
 
 def _require_known(event: Event) -> Event:
@@ -140,13 +157,13 @@ def _losses(event: Event) -> Losses:
         case Reports(response, people):
             return repeat(response.losses(), people)
         case Promise(cost):
-            return _promised(cost)
+            return _as_promised(cost)
         case NoisyAnswer():
-            return _promised(event.cost)
+            return _as_promised(event.cost)
     raise UsageError(problem=f"No accountant knows the losses of '{type(event).__name__}'.")
 
 
-def _promised(cost: Cost) -> Losses:
+def _as_promised(cost: Cost) -> Losses:
     """±ε as randomised response has them, and the rest at infinity."""
     kept, factor = 1 - cost.delta, Fraction(exp(cost.epsilon))
     high, low = above(kept * factor / (1 + factor)), above(kept / (1 + factor))

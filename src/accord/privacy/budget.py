@@ -14,8 +14,7 @@ from fractions import Fraction
 
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
-from accord.privacy.events import NO_COST, Cost, Event, PublicBins
-from accord.privacy.number import show
+from accord.privacy.events import Cost, Event, PublicBins, describe_cost, is_free
 from accord.wording import counted
 
 MOST_EPSILON = 1_000
@@ -32,7 +31,7 @@ class Budget:
     def __repr__(self) -> str:
         cost = "no limit on ε and δ"
         if self.cost is not None:
-            cost = f"ε = {show(self.cost.epsilon)}, δ = {show(self.cost.delta)}"
+            cost = self.cost.describe()
         return f"<Budget: {cost}; {'any number of runs' if self.runs is None else counted(self.runs, 'run')}>"
 
 
@@ -61,7 +60,7 @@ def left(budget: Budget, past: Sequence[Event]) -> Cost | None:
 
 
 def _fits(budget: Budget, past: Sequence[Event], asked: Event) -> bool:
-    if budget.cost is None or asked.cost == NO_COST:
+    if budget.cost is None or asked.cost is None or is_free(asked.cost):
         return True
     together = basic([*past, asked])
     if together.epsilon <= budget.cost.epsilon and together.delta <= budget.cost.delta:
@@ -78,12 +77,11 @@ def _refusal(
     dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event, reason: str
 ) -> BudgetError:
     rest = left(budget, past)
-    parts = [] if rest is None else [f"ε = {show(rest.epsilon, up=False)}, δ = {show(rest.delta, up=False)}"]
+    parts = [] if rest is None else [rest.describe(up=False)]
     parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {counted(budget.runs, 'run')}"]
     return BudgetError(
         dataset=dataset,
         reason=reason,
-        asked_epsilon=show(asked.cost.epsilon),
-        asked_delta=show(asked.cost.delta),
+        asked=describe_cost(asked.cost),
         left="; ".join(parts),
     )

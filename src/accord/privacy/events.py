@@ -3,21 +3,25 @@
     NoisyCounts   bin counts under a noise: its losses are known exactly
     AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
     Intersection  the same, by private set intersection
-    Routing       the same, by keys that are brought together in shares
-    NoisyAnswer   a count, table or sum of a linkage with noise, and nothing else: ε, δ = 0, for every record
+    Routing       the same, by keys that are brought together in shares: ε = 0, δ = 0, with a condition
+    NoisyAnswer   a count, table or sum of a linkage with noise, and nothing else: ε, δ = 0, for every record,
+                  matching or not; where full keys are refused, under the condition that the run was not
     Reports       a bin that each record reports by randomised response: ε, δ = 0, losses known exactly
-    PublicBins    the bins of a table that the agreement calls public: nothing is promised, nothing is spent
+    ExactAnswer   a count, table or sum without noise: nothing is promised, nothing is spent
+    PublicBins    the bins of a table that the agreement calls public: likewise
     Promise       something of which only its (ε, δ) is known
 
-An event's bytes are canonical JSON with a version, so the same event always has the same bytes.
+The cost of an event is its promise with its condition, or None where nothing is promised. An event's bytes
+are canonical JSON with a version, so the same event always has the same bytes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import Literal, get_args
 
 from accord.errors import UsageError
 from accord.exact import text
@@ -32,23 +36,66 @@ MOST_VERSIONS = 64
 """Of one id in a series: each costs what one release costs."""
 
 
+FullKeys = Literal["", "leave-out", "refuse"]
+"""What becomes of a key that more records of a table share than the cap, as far as the partner can notice it:
+records are left out, or the run is refused. Empty where the partner notices nothing."""
+UNLESS: Mapping[FullKeys, str] = {
+    "": "",
+    "leave-out": "a record shares a key with `cap` or more others",
+    "refuse": (
+        "the run is refused for a full key, which the partner sees (the promise compares tables that "
+        "both run)"
+    ),
+}
+"""When a promise does not hold: the words for it everywhere [MATHS §7.6]."""
+UNPROMISED = "an exact answer or public bins tell of it"
+"""When a sum does not hold that also has releases without a promise."""
+_OR = ", or "
+
+
 @dataclass(frozen=True, repr=False)
 class Cost:
-    """An (ε, δ) guarantee."""
+    """An (ε, δ) guarantee, and when it does not hold."""
 
     epsilon: Fraction
     delta: Fraction
+    unless: str = ""
+    """Empty where it always holds."""
 
     def __repr__(self) -> str:
-        """As people write it: fractions with a denominator of 2^40 say little."""
-        return f"<ε = {show(self.epsilon)}, δ = {show(self.delta)}>"
+        return f"<{self.describe()}>"
 
     def __add__(self, other: Cost) -> Cost:
         # δ = 1 promises nothing, and more than that means nothing.
-        return Cost(self.epsilon + other.epsilon, min(Fraction(1), self.delta + other.delta))
+        delta = min(Fraction(1), self.delta + other.delta)
+        return Cost(self.epsilon + other.epsilon, delta, either(self.unless, other.unless))
+
+    def describe(self, up: bool = True) -> str:
+        """As people write it, rounded: fractions with a denominator of 2^40 say little."""
+        return f"ε = {show(self.epsilon, up)}, δ = {show(self.delta, up)}{tell_unless(self.unless)}"
 
 
 NO_COST = Cost(Fraction(0), Fraction(0))
+
+
+def either(*conditions: str) -> str:
+    """One condition for several, each named once; empty for none."""
+    return _OR.join(dict.fromkeys(part for one in conditions for part in one.split(_OR) if part))
+
+
+def tell_unless(condition: str) -> str:
+    """What follows the numbers of a promise."""
+    return f", unless {condition}" if condition else ""
+
+
+def is_free(cost: Cost | None) -> bool:
+    """Whether a budget has nothing to say about it."""
+    return cost is None or not (cost.epsilon or cost.delta)
+
+
+def describe_cost(cost: Cost | None) -> str:
+    """A promise in words, also where there is none."""
+    return "no promise" if cost is None else cost.describe()
 
 
 @dataclass(frozen=True)
@@ -85,22 +132,35 @@ class Intersection:
 @dataclass(frozen=True)
 class Routing:
     """Records of common keys brought together in shares: the partner sees the size of the table and the
-    result."""
+    result, and may notice a full key."""
+
+    full_keys: FullKeys
 
     @property
     def cost(self) -> Cost:
-        return NO_COST
+        return replace(NO_COST, unless=UNLESS[self.full_keys])
 
 
 @dataclass(frozen=True)
 class NoisyAnswer:
-    """An answer to which every record may have added; `epsilon` is that of all its cells."""
+    """An answer to which every record may have added; `epsilon` is that of all its cells. Records that are
+    left out of a full key are in its sensitivity."""
 
     epsilon: Fraction
+    full_keys: Literal["", "refuse"] = ""
 
     @property
     def cost(self) -> Cost:
-        return Cost(self.epsilon, Fraction(0))
+        return Cost(self.epsilon, Fraction(0), UNLESS[self.full_keys])
+
+
+@dataclass(frozen=True)
+class ExactAnswer:
+    """An answer without noise."""
+
+    @property
+    def cost(self) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -120,8 +180,8 @@ class PublicBins:
     """The bin of every record of a table whose owner has agreed that it is public."""
 
     @property
-    def cost(self) -> Cost:
-        return NO_COST
+    def cost(self) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -131,7 +191,17 @@ class Promise:
     cost: Cost
 
 
-Event = NoisyCounts | AllPairs | Intersection | Routing | NoisyAnswer | Reports | PublicBins | Promise
+Event = (
+    NoisyCounts
+    | AllPairs
+    | Intersection
+    | Routing
+    | NoisyAnswer
+    | ExactAnswer
+    | Reports
+    | PublicBins
+    | Promise
+)
 
 
 def covered_records(event: Event) -> int | None:
@@ -159,11 +229,13 @@ def encode(event: Event) -> bytes:
             body |= _people(people) | ({"versions": versions} if versions != 1 else {})
         case Promise(cost):
             body |= _cost(cost)
-        case NoisyAnswer(epsilon):
-            body |= {"epsilon": text(epsilon)}
+        case Routing(full_keys):
+            body |= {"full_keys": full_keys}
+        case NoisyAnswer(epsilon, full_keys):
+            body |= {"epsilon": text(epsilon), "full_keys": full_keys}
         case Reports(response, people):
             body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)} | _people(people)
-        case AllPairs() | Intersection() | Routing() | PublicBins():
+        case AllPairs() | Intersection() | ExactAnswer() | PublicBins():
             pass
         case _:
             raise _unknown(type(event).__name__)
@@ -200,11 +272,16 @@ def _event(body: dict[str, object]) -> Event:
         case "Intersection":
             return Intersection()
         case "Routing":
-            return Routing()
+            return Routing(_read_full_keys(body))
+        case "ExactAnswer":
+            return ExactAnswer()
         case "PublicBins":
             return PublicBins()
         case "NoisyAnswer":
-            return NoisyAnswer(exact(str(body["epsilon"]), "ε"))
+            full_keys = _read_full_keys(body)
+            if full_keys == "leave-out":
+                raise ValueError("not of an answer")
+            return NoisyAnswer(exact(str(body["epsilon"]), "ε"), full_keys)
         case "Reports":
             return Reports(_response(body), _read_people(body))
         case "Promise":
@@ -223,6 +300,11 @@ def _response(body: dict[str, object]) -> Response:
     if not 1 <= spread <= bins:
         raise ValueError("a block that does not fit")
     return Response(bins, spread, exact(str(body["epsilon"]), "ε"), start)
+
+
+def _read_full_keys(body: dict[str, object]) -> FullKeys:
+    known: tuple[FullKeys, ...] = get_args(FullKeys)
+    return known[known.index(body["full_keys"])]
 
 
 def _write(value: int | Fraction) -> int | str:

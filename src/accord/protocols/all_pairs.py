@@ -64,7 +64,8 @@ class AllPairs(Binned):
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
-        return WholeTable(task, side, events.AllPairs())
+        event = events.ExactAnswer() if task.output.answers else events.AllPairs()
+        return WholeTable(task, side, event)
 
     def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         if not task.output.answers:

@@ -32,7 +32,7 @@ from accord.entropy import KEY, Entropy
 from accord.fields.columns import Records
 from accord.fields.schema import is_shown
 from accord.privacy.calibration import Setting, warnings
-from accord.privacy.events import Event
+from accord.privacy.events import Cost, Event
 from accord.protocols.parts.answers import Question
 from accord.protocols.parts.bound import Bounds, Most
 from accord.protocols.parts.disclosed import Shape
@@ -176,15 +176,17 @@ class Guarantee:
     """In words: what the partner learns of all records."""
     of_matches: tuple[str, ...] = ()
     """In words: what the bins of a matching record tell of it."""
+    unless: str = ""
+    """When ε and δ do not hold; empty where they always do."""
 
 
 NOTHING_TOLD = Guarantee("nothing", Fraction(0), Fraction(0))
 
 
 def tell_exactly(output: Output, *also: str) -> Guarantee:
-    """An answer without noise, and what else is told."""
+    """An answer without noise, of which nothing is promised, and what else is told."""
     line = f"exactly {output.told}, without noise: what that tells of single records, nothing hides;"
-    return Guarantee("answer", Fraction(0), Fraction(0), (line, *also))
+    return Guarantee("answer", None, None, (line, *also))
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,17 @@ class Leakage:
     @property
     def delta(self) -> Fraction | None:
         return self.guarantee.delta
+
+    @property
+    def unless(self) -> str:
+        return self.guarantee.unless
+
+    @property
+    def cost(self) -> Cost | None:
+        """ε and δ with their condition; None where nothing is promised."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        return Cost(self.epsilon, self.delta, self.unless)
 
     def warnings(self, records: int | None) -> tuple[str, ...]:
         """What a careful person would say about ε and δ, for a table of so many records."""

@@ -54,7 +54,6 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import DataError, UsageError
 from accord.errors import Fault as DataFault
-from accord.exact import text
 from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.base import Guarantee, Options, Release, Slotless, Task, tell_exactly
@@ -113,9 +112,17 @@ class Routed(Slotless):
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
-        epsilon = task.output.epsilon
-        event = events.Routing() if epsilon is None else events.NoisyAnswer(epsilon)
-        return _RoutedRelease(task, side, event)
+        return _RoutedRelease(task, side, self._event(task, side))
+
+    def _event(self, task: Task, side: Side) -> events.Routing | events.NoisyAnswer | events.ExactAnswer:
+        """A refusal is noticed on either side; records that are left out, not by a partner that learns
+        nothing. In a noisy answer these are in the sensitivity."""
+        if task.output.epsilon is not None:
+            return events.NoisyAnswer(task.output.epsilon, "refuse" if self.over == "refuse" else "")
+        if task.output.answers:
+            return events.ExactAnswer()
+        unseen = self.over == "leave-out" and task.output.learner is side
+        return events.Routing("" if unseen else self.over)
 
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
         """Raise where a key has more records than the cap and the agreement says to refuse it, or where a row
@@ -234,39 +241,40 @@ class Routed(Slotless):
     # -- what it leaks and costs --------------------------------------------------------------------------
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
-        caps = sorted({cap[side] for cap in self._caps(task)})
-        cap = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}, by pass,"
-        if self.over == "refuse":
-            told = f"that no more than {cap} of its records share a key: with more there would be no run;"
-        else:
-            told = (
-                f"of a key that more than {cap} of its records share: which records it had room for. There a "
-                "record that matches nothing can take the place of one that matches;"
-            )
+        cost = self._event(task, side).cost
+        told = self._tell_full_keys(task, side)
+        refused = told if self.over == "refuse" else ()
+        if cost is None:
+            return tell_exactly(task.output, *refused)
         if task.output.answers:
-            return self._of_answer(task, told)
+            line = (
+                f"{task.output.told}, with noise which hides each record, whether or not it matches: "
+                f"{cost.describe()};"
+            )
+            return Guarantee("answer", cost.epsilon, cost.delta, (line, *refused), unless=cost.unless)
         if task.output.learner is side:
-            return Guarantee("nothing", events.NO_COST.epsilon, events.NO_COST.delta)
+            return Guarantee("nothing", cost.epsilon, cost.delta, refused, unless=cost.unless)
         asker = task.output.learner or (None if self.asks is None else Side(self.asks))
         of_matches = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
         return Guarantee(
             "nothing",
-            events.NO_COST.epsilon,
-            events.NO_COST.delta,
-            (told,),
+            cost.epsilon,
+            cost.delta,
+            told,
             () if asker is side else of_matches,
+            cost.unless,
         )
 
-    def _of_answer(self, task: Task, told: str) -> Guarantee:
-        """Full keys are in the sensitivity of an answer; a refusal is not."""
-        refused = (told,) if self.over == "refuse" else ()
-        if task.output.epsilon is None:
-            return tell_exactly(task.output, *refused)
-        line = (
-            f"{task.output.told}, with noise which hides each record, whether or not it matches: "
-            f"ε = {text(task.output.epsilon)};"
+    def _tell_full_keys(self, task: Task, side: Side) -> tuple[str]:
+        """What the partner can notice of keys that more records share than the cap."""
+        caps = sorted({cap[side] for cap in self._caps(task)})
+        cap = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}, by pass,"
+        if self.over == "refuse":
+            return (f"that no more than {cap} of its records share a key: with more there would be no run;",)
+        return (
+            f"of a key that more than {cap} of its records share: which of them took part. There a record "
+            "that matches nothing can take the place of one that matches;",
         )
-        return Guarantee("answer", task.output.epsilon, events.NO_COST.delta, (line, *refused))
 
     def widths(self, task: Task) -> list[int]:
         # Noise follows from keys and caps alone.

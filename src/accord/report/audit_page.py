@@ -11,6 +11,7 @@ from accord.auditing.setting import AGAIN, Afterwards, SideFacts
 from accord.auditing.telling import NO_PROOF, claim_of, tell_trials, tell_verdict
 from accord.exact import text
 from accord.privacy.calibration import Audit, Setting, audit, one_by_one
+from accord.privacy.events import tell_unless
 from accord.privacy.number import show
 from accord.protocols.parts.people import whom
 from accord.report import receipt_page
@@ -119,15 +120,12 @@ def describe_agreement_audit(agreement: Agreement, sides: list[SideFacts], accou
 
 def _judged(agreement: Agreement, found: SideFacts) -> Markup:
     who = f"{agreement.party(found.side)} ({found.side.value})"
-    if found.public:
-        return _verdict(
-            False, f"{who}: nothing is promised; the agreement calls the bins of this side public."
-        )
     if found.cost is None:
-        return _verdict(False, f"{who}: this protocol promises nothing for any record.")
+        return _verdict(False, f"{who}: no promise; {found.tell_nothing()}.")
     claim = f"(ε, δ) = ({show(found.cost.epsilon)}, {show(found.cost.delta)})"
     if found.noise is None:
-        return _verdict(True, f"{who}: {claim} is promised, and holds by the protocol itself.")
+        unless = tell_unless(found.cost.unless)
+        return _verdict(True, f"{who}: {claim} is promised, and holds by the protocol itself{unless}.")
     exact = f"δ is exactly {found.noise.delta_exact:.4g}"
     if found.noise.kept:
         return _verdict(True, f"{who}: {claim} is promised and kept; {exact}.")
@@ -143,11 +141,12 @@ def _allowed(account: Afterwards | None) -> list[Markup]:
 
 def _side(agreement: Agreement, found: SideFacts) -> Section:
     title = f"The guarantee of {agreement.party(found.side)} ({found.side.value})"
-    if found.public or found.cost is None:
+    if found.cost is None:
         return Section(title, paragraph("None."))
     epsilon, delta = show(found.cost.epsilon), show(found.cost.delta)
+    unless = tell_unless(found.cost.unless)
     shown: Facts = [
-        ("Promise", f"(ε, δ) = ({epsilon}, {delta}) {found.whom}"),
+        ("Promise", f"(ε, δ) = ({epsilon}, {delta}) {found.whom}{unless}"),
         ("In words", found.tell_suspicion()),
     ]
     if found.noise is not None:
@@ -162,11 +161,11 @@ def _side(agreement: Agreement, found: SideFacts) -> Section:
 
 
 def _account(account: Afterwards) -> Markup:
+    both = (("spent", account.before.sums), ("after a run", account.after.sums))
     drawn = [
-        Bar("spent", float(account.before.sums.epsilon), shown=f"ε = {show(account.before.sums.epsilon)}"),
-        Bar(
-            "after a run", float(account.after.sums.epsilon), shown=f"ε = {show(account.after.sums.epsilon)}"
-        ),
+        Bar(name, float(sums.epsilon), shown=f"ε = {show(sums.epsilon)}")
+        for name, sums in both
+        if sums is not None
     ]
     shown: Facts = [
         ("Spent", account.before.tell() if account.before.releases else "nothing"),

@@ -15,6 +15,7 @@ from fractions import Fraction
 from accord.agreement.disclosure import CONDITION, learned_about
 from accord.agreement.document import Agreement
 from accord.exact import text
+from accord.privacy.events import describe_cost
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, bullets, facts, page, paragraph
 from accord.report.rule_table import describe_rule
@@ -138,8 +139,7 @@ def _learned(agreement: Agreement, side: Side) -> Markup:
 
 
 def _costs(agreement: Agreement, side: Side, cost: str) -> Markup:
-    epsilon, delta = _spent(agreement, side)
-    spent = f"ε = {epsilon}, δ = {delta}"
+    spent = describe_cost(agreement.leakage(side).cost)
     each = agreement.expected
     sizes = (
         f"{each.A:,} of {agreement.parties.A}, {each.B:,} of {agreement.parties.B}" if each else "not said"

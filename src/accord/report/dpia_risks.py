@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from accord.agreement.disclosure import EXACT
 from accord.agreement.document import Agreement
 from accord.auditing.setting import side_facts, suspicion
+from accord.privacy.events import describe_cost, is_free, tell_unless
 from accord.privacy.number import show
 from accord.report.markdown import Markdown, bullets, code, heading, labelled
 from accord.report.receipt_page import protected
@@ -139,27 +140,25 @@ def _tell_most(agreement: Agreement) -> str:
 def _of_inference(agreement: Agreement, side: Side) -> Risk:
     partner, told = agreement.party(side.other), agreement.leakage(side)
     name = f"{partner} infers something about records of {agreement.party(side)}"
-    if told.epsilon is None or told.delta is None:
+    if told.cost is None:
         return Risk(name, "Nothing is promised against it.", "Nothing but the contract.")
     whom = protected(agreement, side)
     which = "" if agreement.output.epsilon else ", if it matches nothing"
-    if not told.epsilon:
+    if not told.cost.epsilon:
         happens = (
-            f"ε = 0, δ = {show(told.delta)}: what it receives does not depend on records that match nothing, "
-            "but for what is told under 'What each side learns'."
+            f"ε = 0, δ = {show(told.cost.delta)}: what it receives does not depend on records that match "
+            f"nothing{tell_unless(told.unless)}. What else is told stands under 'What each side learns'."
         )
     else:
-        odds = math.ceil(100 * math.exp(float(told.epsilon))) / 100
+        odds = math.ceil(100 * math.exp(float(told.cost.epsilon))) / 100
+        rises = f"a suspicion of 50 % can rise to {suspicion(told.cost.epsilon):g} %"
+        if agreement.series is None:
+            rises = side_facts(agreement, side, None).tell_suspicion()
         happens = (
-            f"About {whom}{which}: ε = {show(told.epsilon)}, δ = {show(told.delta)}. Whatever it believed "
-            f"before, the odds change by a factor of at most e^ε = {odds:,.2f}: a suspicion of 50 % can rise "
-            f"to {suspicion(told.epsilon):g} %. {_tell_delta(told.delta)}"
+            f"About {whom}{which}: {told.cost.describe()}. Whatever it believed before, the odds change by a "
+            f"factor of at most e^ε = {odds:,.2f}: {rises}."
         )
     return Risk(name, happens, _CONDITIONS)
-
-
-def _tell_delta(delta: object) -> str:
-    return "More than that happens only with a probability of about δ." if delta else "Never more than that."
 
 
 def _of_answers(agreement: Agreement) -> Iterator[Risk]:
@@ -201,7 +200,7 @@ def _of_repetition(agreement: Agreement) -> Iterator[Risk]:
     told = [
         f"for {agreement.party(side)} {again.tell()}"
         for side, again in found.items()
-        if again is not None and again.sums.epsilon
+        if again is not None and not is_free(again.sums)
     ]
     if told:
         yield Risk(
@@ -281,10 +280,8 @@ def _tell_promises(agreement: Agreement) -> str:
     promises = []
     for side in Side:
         told = agreement.leakage(side)
-        numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
-        promises.append(f"{agreement.party(side)}: ε = {numbers[0]}, δ = {numbers[1]}")
-    but = "The answer is exact and has none; for all else " if agreement.output.exact else ""
-    return f"{but}{'; '.join(promises)}. Proof: `accord audit agreement` computes δ."
+        promises.append(f"{agreement.party(side)}: {describe_cost(told.cost)}")
+    return f"{'; '.join(promises)}. Proof: `accord audit agreement` computes δ."
 
 
 def _signed(agreement: Agreement, receipt: Receipt | None) -> Iterator[Markdown]:

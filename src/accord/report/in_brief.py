@@ -7,8 +7,7 @@ second says what the partner can have been shown at the most.
 
 from __future__ import annotations
 
-from accord.privacy.events import Cost
-from accord.privacy.number import show
+from accord.privacy.events import is_free
 from accord.protocols.parts.answers import tell_cell
 from accord.run.answered import UNOPENED
 from accord.run.remembered import Remembered
@@ -90,7 +89,7 @@ def _of_how_many(run: Remembered) -> str:
 
 def _tell_shown(run: Remembered) -> str:
     partner = f"Your partner {_partner(run)}"
-    if run.charged is None and run.ended != "done":
+    if run.account is None and run.ended != "done":
         return f"{partner} was shown at most {_size(run)}: nothing else had been paid for."
     *some, last = [_size(run), *_of_all(run), *_of_matches(run)]
     told = f"{', '.join(some)}, and {last}" if some else last
@@ -147,12 +146,13 @@ def _tell_cost(run: Remembered) -> str:
 
 def _spent(run: Remembered) -> str:
     charged = run.charged
-    if charged is None:
+    if run.account is None:
         return "What it spent of your privacy budget is not in the ledger"
-    if charged.epsilon or charged.delta:
+    if charged is not None and not is_free(charged):
         series = f", once for all runs of the series '{run.series.name}'" if run.series is not None else ""
-        return f"It spent {_amount(charged)} of the account '{run.dataset}'{series}"
-    return f"It spent nothing of the account '{run.dataset}' (ε = 0): {_why_nothing(run)}"
+        return f"It spent {charged.describe()} of the account '{run.dataset}'{series}"
+    number = "" if charged is None else f" ({charged.describe()})"
+    return f"It spent nothing of the account '{run.dataset}'{number}: {_why_nothing(run)}"
 
 
 def _why_nothing(run: Remembered) -> str:
@@ -166,7 +166,3 @@ def _why_nothing(run: Remembered) -> str:
     if not leaked.epsilon:
         return "nothing that noise would have to hide was shown"
     return "what it showed had been paid for before"
-
-
-def _amount(cost: Cost) -> str:
-    return f"ε = {show(cost.epsilon)} and δ = {show(cost.delta)}"

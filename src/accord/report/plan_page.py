@@ -5,7 +5,7 @@ A plan that was made with somebody's table is for its owner's eyes, and says so.
 
 from __future__ import annotations
 
-from accord.planning.figures import Option, Plan, cost
+from accord.planning.figures import Option, Plan, cost, tell_conditions
 from accord.report.charts import Bar, amounts, bars
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
@@ -26,7 +26,7 @@ def describe_plan(plan: Plan) -> str:
     a, b = plan.sizes
     ranked = sorted(plan.options, key=lambda one: (one is not plan.choice, not one.agreed, cost(one)))
     recalls = {one.recall for one in plan.options if one.recall is not None}
-    warned = [one.text for one in plan.warnings]
+    warned = [*(one.text for one in plan.warnings), *tell_conditions(ranked)]
     sections = [
         Section("What to take", join([paragraph(plan.why), bullets(warned) if warned else Markup("")])),
         Section("How long it takes", _time(ranked[:6], plan)),
@@ -43,8 +43,7 @@ def describe_plan(plan: Plan) -> str:
 def _name(option: Option, plan: Plan) -> str:
     marks = [word for word, is_so in (("chosen", option is plan.choice), ("agreed", option.agreed)) if is_so]
     said = f" ({', '.join(marks)})" if marks else ""
-    epsilon = option.largest_epsilon
-    promise = "no promise" if epsilon is None else f"ε = {epsilon:g}"
+    promise = "no promise" if option.largest_epsilon is None else f"ε = {option.tell_epsilon()}"
     protocol = f"{option.protocol}{', greedy' if option.greedy else ''}"
     return f"{protocol}, {option.blocking or 'no blocking'}, {promise}{said}"
 

@@ -125,14 +125,15 @@ def guarantee(agreement: Agreement) -> Section:
     for side in Side:
         told = agreement.leakage(side)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
-        rows.append([f"{agreement.party(side)} ({side.value})", *numbers, protected(agreement, side)])
+        who = f"{agreement.party(side)} ({side.value})"
+        rows.append([who, *numbers, protected(agreement, side), told.unless or "–"])
     which = "" if agreement.output.answers else " that matches nothing in the other table"
     promise = (
-        f"For each of those below{which}: whatever the partner saw is at most e^ε times as likely as if it "
-        "had been something else, except with probability δ."
+        f"For each of those below{which}: whatever the partner saw, it would have seen with almost the same "
+        "probability (up to a factor e^ε, plus δ) had it been something else."
     )
     if agreement.output.exact:
-        promise = f"{EXACT} The ε below is that of all else that is seen."
+        promise = EXACT
     condition = CONDITION + (
         " It does not cover sizes."
         if agreement.output.answers
@@ -146,7 +147,7 @@ def guarantee(agreement: Agreement) -> Section:
             [
                 paragraph(promise),
                 element("p", element("strong", condition), _class="note"),
-                table("The promise to each side", ["side", "ε", "δ", "for"], rows, numbers=False),
+                table("The promise to each side", ["side", "ε", "δ", "for", "unless"], rows, numbers=False),
             ]
         ),
     )

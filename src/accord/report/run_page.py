@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from accord.privacy.events import Cost
+from accord.privacy.events import Cost, describe_cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import AnswerCell, tell_cell
 from accord.report import receipt_page, series_section
@@ -149,41 +149,43 @@ def _tell_gone(gone: int) -> str:
 
 
 def _spent(run: Remembered) -> Section:
-    if run.charged is None or run.account is None:
+    if run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
     shows = run.agreement.leakage(run.side).guarantee.told == "noisy counts"
     found = _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
     if run.agreement.output.epsilon is None:
         return found
-    each = "It is spent for every record, matching or not, and again by every run that asks again."
+    each = "This covers matching records, too. Every run that asks again spends as much."
     return Section(found.title, join([paragraph(each), found.body]))
 
 
-def _charged(charged: Cost, account: Account, series: str, shows: bool | None = None) -> Section:
+def _charged(charged: Cost | None, account: Account, series: str, shows: bool | None = None) -> Section:
     """What was paid; `shows` says whether the protocol shows counts at all, None where that is forgotten."""
-    of_run = f"ε = {show(charged.epsilon)}, δ = {show(charged.delta)}"
-    if series:
+    of_run = describe_cost(charged)
+    if charged is None:
+        of_run += ", and nothing is charged"
+    elif series:
         paid = f"for all runs of the series '{series}', however many there will be"
         of_run += f": {paid}" if charged.epsilon else f": the first run of the series '{series}' paid for all"
     elif shows is False and not charged.epsilon:
-        of_run = "ε = 0: this protocol shows no counts, so nothing is charged"
+        of_run += ": this protocol shows no counts, so nothing is charged"
     elif not charged.epsilon:
         unknown = ", or nothing at all" if shows is None else ""
         of_run += f": nothing was released that had not been paid for{unknown}"
-    whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
+    whole = describe_cost(account.spent)
     shown: list[tuple[str, Markup | str | int]] = [
         ("This run", of_run),
-        (f"All runs of '{account.dataset}'", f"{whole}, in {counted(account.runs, 'run')}"),
+        (f"All runs of '{account.dataset}'", f"{whole}; {counted(account.runs, 'run')}"),
         ("Left", _left(account)),
     ]
     for partner, cost in account.shown.items():
-        shown.append((f"Shown to {partner}", f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"))
+        shown.append((f"Shown to {partner}", describe_cost(cost)))
     return Section("What it cost", join([facts(shown), _budget(charged, account)]))
 
 
-def _budget(charged: Cost, account: Account) -> Markup:
+def _budget(charged: Cost | None, account: Account) -> Markup:
     """ε of the account as a bar, where it has a limit."""
-    if account.left is None:
+    if account.left is None or account.spent is None or charged is None:
         return Markup("")
     before = float(account.spent.epsilon - charged.epsilon)
     drawn = [
@@ -197,7 +199,7 @@ def _budget(charged: Cost, account: Account) -> Markup:
 def _left(account: Account) -> str:
     parts = []
     if account.left is not None:
-        parts += [f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"]
+        parts += [account.left.describe(up=False)]
     if account.runs_left is not None:
         parts += [counted(account.runs_left, "run")]
     return "; ".join(parts) or "no limit was set"

@@ -144,9 +144,10 @@ def _promises(result: Simulation) -> Section:
         promise = ["none"] * 2
         if promised.epsilon is not None and promised.delta is not None:
             promise = [f"{promised.epsilon:g}", f"{promised.delta:.3g}"]
-        rows.append([side.value, *promise, f"{dummies[side]:,}"])
+        rows.append([side.value, *promise, promised.unless or "–", f"{dummies[side]:,}"])
     says = f"In {counted(result.bins, 'bin')}"
-    return Section("What is promised, and its dummies", table(says, ["side", "ε", "δ", "dummies"], rows))
+    names = ["side", "ε", "δ", "unless", "dummies"]
+    return Section("What is promised, and its dummies", table(says, names, rows, numbers=False))
 
 
 def _passes(result: Simulation) -> Markup:

@@ -16,8 +16,7 @@ from accord.errors import UsageError
 from accord.fields.columns import Records, Unlisted, tell_unlisted
 from accord.forecast.expected import Outlook
 from accord.naming import fold_name
-from accord.privacy.events import NO_COST, Cost, Event, NoisyAnswer, covered_records
-from accord.privacy.number import show
+from accord.privacy.events import Cost, Event, NoisyAnswer, covered_records, describe_cost, is_free
 from accord.protocols.parts.answers import tell_unfit
 from accord.rules.breakdown import is_short, tell_shortly
 from accord.rules.rule import Rule
@@ -63,8 +62,9 @@ class Offer:
     records: int
     left_out: int
     event: Event
-    cost: Cost
-    """What this run would be charged: nothing if the release of the snapshot was paid for before."""
+    cost: Cost | None
+    """What this run would be charged: nothing if the release of the snapshot was paid for before. None where
+    nothing is promised."""
     account: Account
     """The data set's account before the run."""
     unfinished: tuple[str, ...] = ()
@@ -85,9 +85,8 @@ class Offer:
         return describe(self)
 
     def __repr__(self) -> str:
-        spends = f"spends ε = {show(self.cost.epsilon)}, δ = {show(self.cost.delta)}"
-        records = counted(self.records, "record")
-        return f"<Offer: to {self.partner}, of '{self.dataset}', {records}, {spends}>"
+        records, spends = counted(self.records, "record"), describe_cost(self.cost)
+        return f"<Offer: to {self.partner}, of '{self.dataset}', {records}, spends {spends}>"
 
     @property
     def partner(self) -> str:
@@ -204,8 +203,8 @@ def describe(offer: Offer) -> str:
         *_describe_series(offer),
         *_describe_unfinished(offer),
         f"This spends  {_describe_cost(offer)}",
-        f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
-        f"δ = {show(account.spent.delta)}; left: {_describe_left(account)}",
+        f"Account      '{offer.dataset}': spent so far {describe_cost(account.spent)}; "
+        f"left: {_describe_left(account)}",
         *_describe_bound(offer),
         "",
         f"What {offer.partner} will learn about your table:",
@@ -250,20 +249,20 @@ def _describe_accountable(offer: Offer) -> list[str]:
 
 
 def _describe_cost(offer: Offer) -> str:
-    cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
-    if offer.agreement.leakage(offer.side).epsilon is None:
-        return "nothing, and promises nothing: the agreement calls the bins of your records public"
     if offer.agreement.output.exact:
         return "no ε, since an exact answer promises nothing; it counts as a run"
-    if offer.event.cost == NO_COST:
+    if offer.cost is None:
+        return "nothing, and promises nothing: the agreement calls the bins of your records public"
+    cost = offer.cost.describe()
+    if is_free(offer.event.cost):
         return f"{cost}; it counts as a run"
     if isinstance(offer.event, NoisyAnswer):
-        return f"{cost}, for every record, matching or not; so does every run that asks again"
+        return f"{cost}. This holds for matching records, too. Every run that asks again spends as much"
     if offer.series is not None:
-        if offer.cost == NO_COST:
+        if is_free(offer.cost):
             return "nothing: the series was paid for with its first run; it counts as a run"
         return f"{cost}, once for all runs of the series"
-    if offer.cost == NO_COST:
+    if is_free(offer.cost):
         return f"nothing: the release of '{offer.snapshot}' was paid for before; it counts as a run"
     if offer.snapshot is None:
         return f"{cost}; so does every run of a table without `snapshot=`"
@@ -278,7 +277,7 @@ def _describe_snapshot(offer: Offer) -> list[str]:
     if fold_name(offer.snapshot) not in known:
         others = f"; known: {', '.join(list(known.values())[-_SHOWN:])}" if known else ""
         return [f"Snapshot     '{offer.snapshot}', new{others}"]
-    if offer.event.cost == NO_COST or offer.cost == NO_COST:
+    if is_free(offer.cost):
         return [f"Snapshot     '{offer.snapshot}', known"]
     why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
     if isinstance(offer.event, NoisyAnswer):
@@ -321,7 +320,7 @@ def _describe_unfinished(offer: Offer) -> list[str]:
 def _describe_left(account: Account) -> str:
     left = "unlimited"
     if account.left is not None:
-        left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
+        left = account.left.describe(up=False)
     if account.budget.runs is None:
         return left
     return f"{left}; {counted(max(0, account.budget.runs - account.runs), 'run')}"

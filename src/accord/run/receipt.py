@@ -78,6 +78,8 @@ class _PartyFacts(Spec):
     noisy_total: int
     epsilon: _Number | None
     delta: _Number | None
+    unless: _Word
+    """When ε and δ do not hold; empty where they always do. It follows from the agreement alone."""
     records_per_person: int | None = None
     """For whom ε and δ hold: each person with up to so many records. It is not there for one, nor where the
     promise holds for any number."""
@@ -201,6 +203,7 @@ def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dic
         "noisy_total": said.noisy_total,
         "epsilon": text(told.epsilon) if told.epsilon is not None else None,
         "delta": text(told.delta) if told.delta is not None else None,
+        "unless": told.unless,
         **({"records_per_person": several} if several > 1 else {}),
         "disclosed": list(agreement.disclosed(side)),
         "accord": said.accord,

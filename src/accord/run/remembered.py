@@ -83,7 +83,9 @@ class Remembered:
     traffic: Mapping[str, int] | None
     """Of these bytes, by phase."""
     charged: Cost | None
+    """None where nothing is promised, or the ledger does not have the run."""
     account: Account | None
+    """None where the ledger does not have the run."""
     receipt: Receipt | None
     bins: Bins | None
     replayable: bool
@@ -106,7 +108,7 @@ class Forgotten:
     agreement: str
     """Its digest, in hex."""
     at: str
-    charged: Cost
+    charged: Cost | None
     account: Account
     series: str = ""
 

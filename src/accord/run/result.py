@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from accord import notices
 from accord.drawing import draw
-from accord.privacy.events import Cost
-from accord.privacy.number import show
+from accord.privacy.events import Cost, describe_cost
 from accord.protocols.parts.answers import Answered
 from accord.table.pairs import Paired, PairTable
 from accord.table.sinks.targets import Target
@@ -30,9 +29,9 @@ class Linked(Paired):
     bytes: int
     """Sent and received."""
     seconds: float
-    cost: Cost
-    """The guarantee of this side's release."""
-    charged: Cost
+    cost: Cost | None
+    """The guarantee of this side's release; None where nothing is promised."""
+    charged: Cost | None
     """What was charged for it: nothing if the same release had been paid for."""
     receipt: Path
     out: Target | None = None
@@ -57,12 +56,11 @@ class Linked(Paired):
         return self.found if self.answer is None else self.answer.table()
 
     def _facts(self) -> dict[str, str]:
-        charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
         return {
             "run": self.run,
             **self._outcome(),
             "comparisons": f"{self.comparisons:,}",
-            "charged": charged,
+            "charged": describe_cost(self.charged),
             "time": lasting(self.seconds),
         }
 
@@ -76,17 +74,28 @@ class Linked(Paired):
 
 def done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
     """The notice of it, with the most memory that each process held."""
+    (epsilon, delta), (charged_epsilon, charged_delta) = map(_numbers, (linked.cost, linked.charged))
     return notices.Done(
         run=linked.run,
         matches=linked.matches if linked.learns else None,
         comparisons=linked.comparisons,
         bytes=linked.bytes,
         seconds=round(linked.seconds, 3),
-        epsilon=float(linked.cost.epsilon),
-        delta=float(linked.cost.delta),
-        charged_epsilon=float(linked.charged.epsilon),
-        charged_delta=float(linked.charged.delta),
+        epsilon=epsilon,
+        delta=delta,
+        charged_epsilon=charged_epsilon,
+        charged_delta=charged_delta,
+        unless="" if linked.cost is None else linked.cost.unless,
         matches_found=linked.matches_found,
         peak_mib=tuple(-(-peak >> 20) for peak in peaks),
         answer=None if linked.answer is None else linked.answer.encode(),
     )
+
+
+def charge_notice(run: str, charged: Cost | None) -> notices.Charged:
+    """The notice that the ledger holds a run."""
+    return notices.Charged(run, *_numbers(charged), "" if charged is None else charged.unless)
+
+
+def _numbers(cost: Cost | None) -> tuple[float | None, float | None]:
+    return (None, None) if cost is None else (float(cost.epsilon), float(cost.delta))

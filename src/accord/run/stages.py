@@ -23,7 +23,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord import notices
 from accord.accountable.signing import Accountability, AttemptRecord, Commitment, accountability_of
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
@@ -70,7 +69,7 @@ from accord.run.progress import progress_of
 from accord.run.receipt import Statement
 from accord.run.request import Request, store
 from accord.run.result import Linked as Linked
-from accord.run.result import done
+from accord.run.result import charge_notice, done
 from accord.run.standing import OwnStanding
 from accord.secure.party import Party
 from accord.side import Side
@@ -178,7 +177,7 @@ class Kept:
     run: StoredRun
     mine: OwnSide
     journal: FileJournal
-    charged: Cost
+    charged: Cost | None
 
 
 @dataclass(frozen=True)
@@ -274,7 +273,7 @@ def _charge(
     name = run.manifest.run
     with hold_interrupts():
         charged = Ledger(own.state.database).charge(own.ask(name), own.draw, datetime.now(UTC), fix).cost
-    own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
+    own.tell(charge_notice(name, charged))
     return Kept(open_run(own.state, name), fixed[0], journal, charged)
 
 

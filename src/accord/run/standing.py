@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.fields.columns import Records
-from accord.privacy.events import NO_COST, Event, NoisyAnswer
+from accord.privacy.events import Event, NoisyAnswer, is_free
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, Task
 from accord.protocols.parts.outcome import Outcome
@@ -120,7 +120,7 @@ class OwnTable:
     @property
     def repeatable(self) -> bool:
         named = self.snapshot is not None and not isinstance(self.event, NoisyAnswer)
-        return named or self.event.cost == NO_COST
+        return named or is_free(self.event.cost)
 
     def named(self, ask: Ask) -> Ask:
         return replace(ask, snapshot=self.snapshot)
@@ -141,13 +141,13 @@ class OwnTable:
     def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
         # What costs nothing has no name in the ledger, and is drawn as it is needed.
         noise = charge.noise
-        if self.event.cost == NO_COST:
+        if is_free(self.event.cost):
             noise = self.release.draw(self.records, self.entropy)
         slots = self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
         return slots, lambda: {"noise": encode_noise(noise)}
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
-        if self.event.cost == NO_COST:
+        if is_free(self.event.cost):
             return True
         made = self.task.protocol.counts(self.task, self.side, self.records, noise)
         return np.array_equal(slots.counts, made)

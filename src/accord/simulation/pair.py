@@ -60,6 +60,8 @@ class Promised:
 
     epsilon: float | None
     delta: float | None
+    unless: str = ""
+    """When they do not hold; empty where they always do."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,7 +309,7 @@ def _promised(agreement: Agreement, release: Release) -> Promised:
     told = agreement.leakage(release.side)
     delta = None if told.delta is None else float(told.delta)
     exact = delta if release.setting is None else release.setting.delta_exact
-    return Promised(None if told.epsilon is None else float(told.epsilon), exact)
+    return Promised(None if told.epsilon is None else float(told.epsilon), exact, told.unless)
 
 
 def _count_accepted(agreement: Agreement, tables: Tables, found: Pairs) -> int:

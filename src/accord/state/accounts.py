@@ -2,7 +2,8 @@
 
 The account pays once for a drawing, however many partners see it. What *a partner* was shown is counted
 apart: every drawing it saw, also those that cost the account nothing. Both are sums of ε and δ; `tight` is
-the smaller ε that exact composition proves at the budget's δ.
+the smaller ε that exact composition proves at the budget's δ. A sum holds under the conditions of all that it
+adds up: that of routed runs for records that were covered in each of them [MATHS §7.6].
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal
 from accord.arguments import as_path_or_none, require_flag, require_text
 from accord.errors import UsageError
 from accord.exact import Number, short
-from accord.privacy.accounting import basic, spent
+from accord.privacy.accounting import promised, spent
 from accord.privacy.budget import MOST_EPSILON, Budget, left
 from accord.privacy.calibration import LEAST_DELTA
 from accord.privacy.events import Cost, covered_records
@@ -34,12 +35,14 @@ class Account:
     dataset: str
     budget: Budget
     runs: int
-    spent: Cost
+    spent: Cost | None
+    """The sums with the conditions of all runs; None where none of them promises anything."""
     left: Cost | None
     tight: float | None
     covers: int | None
     """The sums hold for each person with up to so many records: the least of all releases, if any."""
-    shown: Mapping[str, Cost]
+    shown: Mapping[str, Cost | None]
+    """By partner, the same of what it saw."""
 
     @property
     def runs_left(self) -> int | None:
@@ -135,9 +138,9 @@ def account(name: str, all_runs: Sequence[Entry], budgets: Mapping[str, Budget])
     partners = sorted({run.partner for run in runs})
     shown = {partner: _add_up([run for run in runs if run.partner == partner]) for partner in partners}
     covers = min((covered for covered in map(covered_records, paid) if covered is not None), default=None)
-    return Account(name, budget, len(runs), basic(paid), left(budget, paid), tight, covers, shown)
+    return Account(name, budget, len(runs), promised(paid), left(budget, paid), tight, covers, shown)
 
 
-def _add_up(runs: Sequence[Entry]) -> Cost:
-    seen = {run.drawing: run.event for run in runs if run.drawing is not None}
-    return basic(list(seen.values()))
+def _add_up(runs: Sequence[Entry]) -> Cost | None:
+    drawn = {run.drawing: run.event for run in runs if run.drawing is not None}
+    return promised([*drawn.values(), *(run.event for run in runs if run.drawing is None)])

@@ -26,7 +26,7 @@ from accord.exact import text
 from accord.naming import fold_name
 from accord.privacy import events
 from accord.privacy.budget import Budget, check
-from accord.privacy.events import NO_COST, AllPairs, Cost, Event
+from accord.privacy.events import NO_COST, AllPairs, Cost, Event, is_free
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, release_key, snapshot_place
 from accord.protocols.parts.batches import Look, encode_look
@@ -66,7 +66,7 @@ class Ask:
         """The release by name; None where no noise is drawn."""
         if self.series is not None:
             return self.series.key
-        if self.event.cost == NO_COST:
+        if is_free(self.event.cost):
             return None
         snapshot = self.snapshot.name if self.snapshot else None
         return release_key(self.dataset, snapshot, self.run, self.place, self.event)
@@ -77,7 +77,8 @@ class Charge:
     """The noise to release with, what this run was charged, and whether the noise was drawn for it."""
 
     noise: NDArray[np.int64] = field(repr=False)
-    cost: Cost
+    cost: Cost | None
+    """None where nothing is promised."""
     fresh: bool
     look: Look | None = field(default=None, repr=False)
     """What was kept of a new run of a series, for which `noise` is empty."""
@@ -143,8 +144,8 @@ class Entry:
         return datetime.fromisoformat(self.charged.at)
 
     @property
-    def cost(self) -> Cost:
-        """What the run was charged."""
+    def cost(self) -> Cost | None:
+        """What the run was charged; None where nothing is promised."""
         return self.event.cost if self.paid else NO_COST
 
 
@@ -186,9 +187,9 @@ class Ledger:
                 )
             return Charge(_read_noise(state, known.release), entry.cost, False)
 
-    def quote(self, ask: Ask) -> Cost:
-        """What a new run with this release would be charged; raises if the budget does not allow it, or if
-        the noise that it would repeat is damaged: while nobody waits for it."""
+    def quote(self, ask: Ask) -> Cost | None:
+        """What a new run with this release would be charged, None if it promises nothing. Raises if the
+        budget does not allow it, or if the noise that it would repeat is damaged, before anybody waits."""
         _check_ask(ask)
         with self._database.reading() as state:
             register = state.register

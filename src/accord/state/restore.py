@@ -28,8 +28,7 @@ from typing import BinaryIO
 
 from accord.errors import DamagedError, StateError, UnreadableError, UsageError
 from accord.privacy import events
-from accord.privacy.events import NO_COST
-from accord.privacy.number import show
+from accord.privacy.events import NO_COST, describe_cost, is_free
 from accord.state.backup import (
     MANIFEST,
     MOST_IDENTITY,
@@ -191,7 +190,7 @@ def list_forgotten(forgotten: Forgotten) -> list[str]:
 
 def _tell_charged(charged: RunCharged) -> str:
     cost = events.decode(charged.event.encode()).cost if charged.paid else NO_COST
-    told = "nothing" if cost == NO_COST else f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
+    told = "nothing" if is_free(cost) else describe_cost(cost)
     return (
         f"the run {charged.run} with {charged.partner} on '{charged.account}', {charged.at}, charged {told}"
     )
