@@ -61,6 +61,45 @@ def test_all_pairs_tells_no_bins() -> None:
     assert "its id, day, brand, name" in lines
 
 
+def routed(**changes: object) -> Agreement:
+    plain = agreement(protocol="all-pairs").model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    passes = {"pass": [{"parts": [{"kind": "key", "field": "x"}]}]}
+    return Agreement.model_validate(plain | {"protocol": {"name": "routed"}, "blocking": passes} | changes)
+
+
+def people() -> Agreement:
+    text = TEXT.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 2", 1)
+    return parse_agreement(text)
+
+
+@pytest.mark.parametrize(
+    ("agreed", "of_a", "of_b"),
+    [
+        (starter("products"), 0, 0),
+        (people(), 1, 0),
+        (routed(), 0, 0),
+        (routed(output={"to": "A"}), 0, 1),
+        (routed(protocol={"name": "routed", "over": "refuse"}), 1, 1),
+        (routed(protocol={"name": "routed", "over": "refuse"}, output={"to": "A"}), 1, 2),
+    ],
+)
+def test_every_refusal_that_depends_on_the_data_is_named(agreed: Agreement, of_a: int, of_b: int) -> None:
+    for side, expected in zip(Side, (of_a, of_b), strict=True):
+        reasons = agreed.protocol.refusals(agreed.task, side)
+        assert len(reasons) == expected
+        told = " ".join(learned_about(agreed, side))
+        assert all(reason in told for reason in reasons)
+        assert ("the run is refused, if" in told) == bool(reasons)
+
+
+def test_that_a_bound_ends_the_run_is_named() -> None:
+    plain = agreement().model_dump() | {"most_matches": {"A": "50%"}}
+    bounded = Agreement.model_validate(plain)
+    for side in Side:
+        told = " ".join(learned_about(bounded, side))
+        assert ("the run ends before one more is shown" in told) == (side is Side.A)
+
+
 def test_advice() -> None:
     assert advice(starter("products")) == []
     text = TEXT.replace("same(day) and same(brand) and", "same(day) and").replace(

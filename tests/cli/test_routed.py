@@ -134,7 +134,7 @@ def test_what_the_partner_learns_is_told(folder: Path) -> None:
     assert "of a key that more than 1 to 4, by pass, of its records share" in told
     assert "to the side that asks: in which passes, and at which rank, a matching pair met" in told
     strict = " ".join(accord(folder, "check", "strict.toml").stdout.split())
-    assert "with more there would be no run" in strict
+    assert "that the run is refused, if more than 1" in strict
 
 
 def test_a_check_speaks_of_keys_and_of_no_bins(folder: Path) -> None:

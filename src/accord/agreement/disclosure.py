@@ -80,7 +80,11 @@ def learned_by_stage(agreement: Agreement, side: Side) -> list[DisclosureStage]:
     own, told = agreement.party(side), agreement.leakage(side)
     return [
         DisclosureStage("agreement", "With the agreement", _of_rule(told, own)),
-        DisclosureStage("meeting", "When the two sides meet", (_tell_size(agreement, side),)),
+        DisclosureStage(
+            "meeting",
+            "When the two sides meet",
+            (_tell_size(agreement, side), *_tell_refusals(agreement, side)),
+        ),
         DisclosureStage("bins", "Before anything is compared", told.guarantee.of_all),
         DisclosureStage("comparisons", "While records are compared", ()),
         DisclosureStage("matches", "Of records that match", _of_matches(agreement, told, side)),
@@ -107,6 +111,8 @@ def _of_matches(agreement: Agreement, told: Leakage, side: Side) -> tuple[str, .
         f"for each record that matches one of {partner}'s{_tell_most(told)}: {shown};",
         *told.guarantee.of_matches,
     ]
+    if told.most is not None:
+        lines.append("whether more of its records match than that: the run ends before one more is shown;")
     if told.fields:
         beyond = ", even where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
@@ -137,6 +143,12 @@ def _tell_size(agreement: Agreement, side: Side) -> str:
         f"not how many records {agreement.party(side)} has, only the sizes that are declared here: "
         f"{first:,} in the first run of a series, and {more:,} more in every later one;"
     )
+
+
+def _tell_refusals(agreement: Agreement, side: Side) -> tuple[str, ...]:
+    """What keeps a run from starting and depends on the data. The promise compares tables that both run."""
+    reasons = agreement.protocol.refusals(agreement.task, side)
+    return (f"that the run is refused, if {', or if '.join(reasons)};",) if reasons else ()
 
 
 def _tell_most(told: Leakage) -> str:

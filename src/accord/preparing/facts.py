@@ -121,8 +121,8 @@ def tell_unchecked(agreement: Agreement, person: str | None) -> str:
     if any(agreement.output.columns(side) for side in Side):
         columns = "the columns that the answer is made of"
     people = "how many records each person has" if several or person else ""
-    refused = agreement.protocol.refuses_full or agreement.output.learner is not None
-    table = "whether your table is refused" if refused else ""
+    refused = any(agreement.protocol.refusals(agreement.task, side) for side in Side)
+    table = "whether your table is refused" if refused and not several else ""
     return " and ".join(filter(None, (columns, people, table)))
 
 
@@ -138,5 +138,4 @@ def facts_ahead(agreement: Agreement, side: Side | None, found: TableCheck | Non
     outlook = look_ahead(agreement, side, records)
     if outlook is None:
         return {"advice": []}
-    whose = "yours" if records is not None else "A's"
-    return {"expected": outlook.to_json() | {"words": outlook.describe(whose)}, "advice": [*outlook.notes]}
+    return {"expected": outlook.to_json() | {"words": outlook.describe()}, "advice": [*outlook.notes]}

@@ -320,6 +320,11 @@ class Protocol(Spec):
     def refuse_records(self, task: Task, side: Side, records: Records) -> None:
         """Raise for a table that the agreement refuses, before anybody is called."""
 
+    def refusals(self, task: Task, side: Side) -> tuple[str, ...]:
+        """Of a table of this side: when it is refused before anybody is called, which the partner sees."""
+        most = self.records_per_person(side) or 1
+        return (f"a person has more than {most:,} of its records",) if most > 1 else ()
+
     def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
         """Of each pass with a cap its name, the cap, and how many records find no place in it: for the owner
         alone."""

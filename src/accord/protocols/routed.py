@@ -140,6 +140,15 @@ class Routed(Slotless):
             mend = 'over = "refuse" was agreed. Agree on a higher cap, a finer key, or over = "leave-out".'
             raise DataError("the table", faults, mend)
 
+    def refusals(self, task: Task, side: Side) -> tuple[str, ...]:
+        found = []
+        if self.over == "refuse":
+            found.append(f"more than {self._tell_caps(task, side)} of its records share a key")
+        if task.output.learner is side.other:
+            most = f"{task.output.row_bytes:,} bytes"
+            found.append(f"the id and the disclosed columns of one of its records take more than {most}")
+        return tuple(found)
+
     def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
         for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
             _, key = one.keys(side, records.columns, len(records))
@@ -242,39 +251,39 @@ class Routed(Slotless):
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
         cost = self._event(task, side).cost
-        told = self._tell_full_keys(task, side)
-        refused = told if self.over == "refuse" else ()
         if cost is None:
-            return tell_exactly(task.output, *refused)
+            return tell_exactly(task.output)
         if task.output.answers:
             line = (
                 f"{task.output.told}, with noise which hides each record, whether or not it matches: "
                 f"{cost.describe()};"
             )
-            return Guarantee("answer", cost.epsilon, cost.delta, (line, *refused), unless=cost.unless)
+            return Guarantee("answer", cost.epsilon, cost.delta, (line,), unless=cost.unless)
         if task.output.learner is side:
-            return Guarantee("nothing", cost.epsilon, cost.delta, refused, unless=cost.unless)
+            return Guarantee("nothing", cost.epsilon, cost.delta, unless=cost.unless)
         asker = task.output.learner or (None if self.asks is None else Side(self.asks))
         of_matches = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
         return Guarantee(
             "nothing",
             cost.epsilon,
             cost.delta,
-            told,
+            self._tell_displaced(task, side),
             () if asker is side else of_matches,
             cost.unless,
         )
 
-    def _tell_full_keys(self, task: Task, side: Side) -> tuple[str]:
-        """What the partner can notice of keys that more records share than the cap."""
-        caps = sorted({cap[side] for cap in self._caps(task)})
-        cap = f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}, by pass,"
+    def _tell_displaced(self, task: Task, side: Side) -> tuple[str, ...]:
+        """What the partner can notice of full keys of which records are left out."""
         if self.over == "refuse":
-            return (f"that no more than {cap} of its records share a key: with more there would be no run;",)
+            return ()
         return (
-            f"of a key that more than {cap} of its records share: which of them took part. There a record "
-            "that matches nothing can take the place of one that matches;",
+            f"of a key that more than {self._tell_caps(task, side)} of its records share: which of them took "
+            "part. There a record that matches nothing can take the place of one that matches;",
         )
+
+    def _tell_caps(self, task: Task, side: Side) -> str:
+        caps = sorted({cap[side] for cap in self._caps(task)})
+        return f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}, by pass,"
 
     def widths(self, task: Task) -> list[int]:
         # Noise follows from keys and caps alone.
