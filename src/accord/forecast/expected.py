@@ -1,7 +1,7 @@
 """What a run is expected to take, shown where it is decided about: `check`, and the consent to a linkage.
 
-Sizes are those that the agreement expects, or else the partner is assumed to be as large as oneself, which is
-said. Time is this machine's own, as far as a guess of its pace goes (pace.py).
+Sizes are those that the agreement expects, or else the partner is assumed to be as large as oneself. Either
+is said beside the figures. Time is this machine's own, as far as a guess of its pace goes (pace.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from accord.network import Network
 from accord.planning.figures import Plan, Warning
 from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
 from accord.side import Side
-from accord.wording import lasting, sized
+from accord.wording import counted, lasting, sized
 
 _FAR, _MORE = 1.5, 1.25
 """From where on the most is worth a word beside what is expected, and the network beside the processor."""
@@ -32,6 +32,8 @@ class Outlook:
     accountable: bool = False
     notes: tuple[str, ...] = ()
     """What else is worth knowing with tables of these sizes."""
+    side: Side | None = None
+    """Whose table was looked at; None where the agreement alone gives the sizes."""
 
     @property
     def record(self) -> int:
@@ -43,14 +45,22 @@ class Outlook:
         """The most important one; that matches may be missed is said of the blocking anyway."""
         return next((one for one in self.plan.warnings if one.code != "recall-unknown"), None)
 
-    def describe(self, whose: str = "yours") -> str:
-        """In one line."""
+    def describe(self) -> str:
+        """In one line, with the sizes that it is for."""
         made = self.plan.agreed.comparisons
         unit = "values to list or ask for" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
         most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
-        guess = f"; the partner's table is assumed to be as large as {whose}" if self.assumed else ""
         sent = sized(round(self.plan.agreed.bytes.expected))
-        return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}{guess}"
+        return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}; {self._describe_sizes()}"
+
+    def _describe_sizes(self) -> str:
+        a, b = self.plan.sizes
+        if self.side is None:
+            return f"for tables of {a:,} and {b:,} records, as agreed"
+        partner = counted(b if self.side is Side.A else a, "record")
+        if self.assumed:
+            return f"for a partner table of {partner}: it is assumed to be as large as yours"
+        return f"for a partner table of {partner}, as agreed"
 
     def _describe_time(self) -> str:
         """On this machine, and what the line makes of it."""
@@ -96,7 +106,8 @@ def look_ahead(agreement: Agreement, side: Side | None, records: Records | None)
         return None
     asked = agreement.protocol.question(agreement.task, sizes) if agreement.output.answers else None
     notes = () if asked is None else tuple(asked.tell_drowned())
-    return Outlook(found, agreement.expected is None, agreement.accountable, notes)
+    of = None if own is None else side
+    return Outlook(found, agreement.expected is None, agreement.accountable, notes, of)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:
