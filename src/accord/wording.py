@@ -35,6 +35,12 @@ def tell_kept(matches: int, found: int | None) -> str:
     return f"{matches:,}" if found is None else f"{matches:,} kept one to one of {found:,} found"
 
 
+def tell_share(some: int, records: int) -> str:
+    """How many of one's own records, and which share that is."""
+    share = 100 * some / max(1, records)
+    return f"{some:,} of your {records:,} records ({share:.{1 if share >= 1 else 2}f} %)"
+
+
 def nearest(given: str, known: Iterable[str]) -> str | None:
     """The known name that is spelt most alike; None if none is, or if nothing is wrong with the given one."""
     names = list(known)

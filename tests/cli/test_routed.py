@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +65,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert accord(here, *made).returncode == 0
     (here / "agreement.toml").write_text(AGREEMENT)
     (here / "strict.toml").write_text(AGREEMENT.replace("cap = 4", 'cap = 1\nover = "refuse"'))
+    (here / "wide.toml").write_text(AGREEMENT.replace("cap = 4", "cap = 60"))
+    (here / "one.toml").write_text(AGREEMENT.replace("cap = 4", "cap = 1") + '[output]\nto = "A"\n')
     return here
 
 
@@ -105,11 +111,36 @@ def test_a_check_refuses_the_table_that_a_linkage_would(folder: Path) -> None:
     done = accord(folder, "check", "strict.toml", "a.csv", "--party", "alice", "--json")
     assert "over the cap of 1 for one key" in json.loads(done.stdout)["faults"][0]["problem"]
     whose = accord(folder, "check", "strict.toml", "a.csv")
-    assert 'than the cap, 1; a run is refused (over = "refuse")' in whose.stdout
+    assert whose.returncode == 0
     assert "to check whether your table is refused, too" in whose.stderr
+
+
+def test_a_check_counts_whom_the_promise_does_not_cover(folder: Path) -> None:
+    """In numbers and in words, by pass: who shares a key with too many others, and who finds no place."""
     (folder / "loose.toml").write_text(AGREEMENT.replace("cap = 4", "cap = 1"))
-    left_out = accord(folder, "check", "loose.toml", "a.csv", "--party", "alice").stdout
-    assert "than the cap, 1; which are left out of that pass is drawn for each run" in left_out
+    rows = list(csv.DictReader(io.StringIO((folder / "a.csv").read_text())))
+    names = Counter(row["given"] for row in rows if row["given"])
+    shared = sum(many for many in names.values() if many > 1)
+    assert shared > 5
+
+    def checked(file: str, *more: str) -> dict[str, Any]:
+        done = accord(folder, "check", file, "a.csv", *more, "--json")
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout)["data"])
+
+    loose = checked("loose.toml", "--party", "alice")
+    assert loose["uncovered"] == shared
+    assert loose["uncovered_of"] == {"both": 0, "given": shared}
+    out = sum(many - 1 for many in names.values())
+    assert loose["over_cap"] == [{"pass": "given", "cap": 1, "rows": out}]
+    told = accord(folder, "check", "loose.toml", "a.csv", "--party", "alice").stdout
+    assert f"{shared} of your {len(rows)} records" in told
+    assert "accord plan" in told
+    wide = checked("wide.toml", "--party", "alice")
+    assert (wide["uncovered"], wide["uncovered_of"]) == (0, {"both": 0, "given": 0})
+    # Of the side that learns the pairs nothing is told; who does not say a side is shown the worse.
+    for party, uncovered in ((("--party", "alice"), 0), (("--party", "bob"), shared), ((), shared)):
+        assert checked("one.toml", *party)["uncovered"] == uncovered
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ Point = tuple[int | None, int | None]
 Points = Sequence[Point]
 Pairs = list[tuple[int, int]]
 
+COUNT = {"answer": "count", "epsilon": "2"}
 PARTS: dict[str, dict[str, Any]] = {
     "x": {"kind": "key", "field": "x"},
     "y": {"kind": "key", "field": "y"},
@@ -276,12 +277,101 @@ def test_each_side_has_its_own_cap_in_a_pass(caps: tuple[int, int]) -> None:
     assert len(link(agreement("x", cap=1), a, b)) == 1
 
 
-def test_who_is_over_the_cap_is_counted_for_the_owner_and_refused_if_agreed() -> None:
+def covered_by(
+    agreed: Agreement, side: Side, rows: Points
+) -> tuple[list[int], list[tuple[str, int, int, int]]]:
+    """The uncovered rows; and of each pass its name, its cap, how many it leaves uncovered, how many out."""
+    found = agreed.protocol.coverage(agreed.task, side, worlds.records(rows, agreed))  # type: ignore[arg-type]
+    passes = [(one.name, one.cap, one.uncovered, one.left_out) for one in found.passes]
+    assert found.count == found.uncovered.sum()
+    return np.flatnonzero(found.uncovered).tolist(), passes
+
+
+def test_uncovered_records_are_counted_for_the_owner() -> None:
+    """Also those that have a place, since somebody with their key has none; each once over all passes."""
+    rows: Points = [(5, 0), (5, 1), (5, 2), (6, 0), (7, 0), (7, None), (None, 0), (None, None)]
+    agreed = agreement("x", "y", "both", caps=[{"A": 2, "B": 3}, None, None], cap=3)
+    of_a = [("pass 1", 2, 3, 1), ("pass 2", 3, 4, 1), ("pass 3", 3, 0, 0)]
+    assert covered_by(agreed, Side.A, rows) == ([0, 1, 2, 3, 4, 6], of_a)
+    of_b = [("pass 1", 3, 0, 0), ("pass 2", 3, 4, 1), ("pass 3", 3, 0, 0)]
+    assert covered_by(agreed, Side.B, rows) == ([0, 3, 4, 6], of_b)
+    assert covered_by(agreed, Side.A, rows[:2]) == ([], [(n, cap, 0, 0) for n, cap, _, _ in of_a])
+    assert covered_by(agreed, Side.A, []) == ([], [(n, cap, 0, 0) for n, cap, _, _ in of_a])
+
+
+def test_a_full_cell_leaves_all_uncovered_that_reach_into_it() -> None:
+    """B's records are in every cell that they touch, and so have several keys in one pass."""
+    rows: Points = [(1, 0), (2, 0), (4, 0), (9, 0), (None, 0)]
+    agreed = agreement("grid", cap=2)
+    assert covered_by(agreed, Side.A, rows) == ([], [("pass 1", 2, 0, 0)])
+    # 4 is at most 1 from 3, so it is in the first cell, too.
+    assert covered_by(agreed, Side.B, rows) == ([0, 1, 2], [("pass 1", 2, 3, 1)])
+
+
+def keys_of(name: str, side: Side, p: Point) -> set[Any]:
+    """The keys of a record in a pass, on plain rows."""
+    x, y = p
+    match name:
+        case "x":
+            return {x} - {None}
+        case "y":
+            return {y} - {None}
+        case "both":
+            return {p} if None not in p else set()
+        case _:
+            if x is None:
+                return set()
+            near = (x,) if side is Side.A else (x - 1, x, x + 1)
+            return {w // 4 for w in near if 0 <= w <= 15}
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.none() | st.integers(0, 15), st.none() | st.integers(0, 2)), max_size=12),
+    st.lists(st.sampled_from(["x", "y", "both", "grid"]), min_size=1, max_size=3, unique=True),
+    st.integers(1, 3),
+    st.sampled_from(Side),
+)
+def test_uncovered_is_as_the_theorem_has_it(rows: Points, names: list[str], cap: int, side: Side) -> None:
+    """A record is covered if in every pass each of its keys is shared by at most `cap` records."""
+    agreed = agreement(*names, cap=cap)
+    owned = [[keys_of(name, side, row) for row in rows] for name in names]
+    full = [{k for keys in each for k in keys if sum(k in other for other in each) > cap} for each in owned]
+    expected = [
+        i for i in range(len(rows)) if any(keys[i] & over for keys, over in zip(owned, full, strict=True))
+    ]
+    found, passes = covered_by(agreed, side, rows)
+    assert found == expected
+    for (_, _, uncovered, left_out), keys, over in zip(passes, owned, full, strict=True):
+        assert uncovered == sum(bool(of & over) for of in keys)
+        assert left_out == sum(sum(key in of for of in keys) - cap for key in over)
+
+
+@pytest.mark.parametrize(
+    ("output", "over", "of_a", "of_b"),
+    [
+        ({}, "leave-out", 3, 3),
+        ({"to": "A"}, "leave-out", 0, 3),
+        (COUNT, "leave-out", 0, 0),
+        ({"answer": "count", "exact": True}, "leave-out", 0, 0),
+        ({}, "refuse", 3, 3),
+    ],
+)
+def test_where_the_promise_has_no_condition_nobody_is_uncovered(
+    output: dict[str, Any], over: str, of_a: int, of_b: int
+) -> None:
+    """How many find no place is counted all the same: they are not compared in that pass."""
+    plain = agreement("x", over=over, cap=1).model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | {"output": output})
+    for side, expected in zip(Side, (of_a, of_b), strict=True):
+        found, passes = covered_by(agreed, side, [(5, 1), (5, 2), (5, 3), (6, 1)])
+        assert len(found) == expected
+        assert passes == [("pass 1", 1, expected, 2)]
+
+
+def test_full_keys_are_refused_if_agreed() -> None:
     rows: Points = [(5, i % 2) for i in range(7)]
     agreed = agreement("x", "both", caps=[3, None], cap=4)
-    assert isinstance(agreed.protocol, Routed)
-    found = list(agreed.protocol.over_cap(agreed.task, Side.A, worlds.records(rows, agreed)))  # type: ignore[arg-type]
-    assert found == [("pass 1", 3, 4), ("pass 2", 4, 0)]
     agreed.protocol.refuse_records(agreed.task, Side.A, worlds.records(rows, agreed))  # type: ignore[arg-type]
     strict = agreement("x", "both", caps=[3, None], cap=4, over="refuse")
     with pytest.raises(DataError, match="pass 1") as refused:
@@ -309,9 +399,6 @@ def test_a_row_that_is_too_long_to_be_sealed_is_not_told_of_in_the_agreement() -
     assert refused(300) == refused(500)
     assert "row_bytes = 512 in [output]" in refused(500)
     assert "Disclose less: row_bytes is at most 65,536" in refused(70_000)
-
-
-COUNT = {"answer": "count", "epsilon": "2"}
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,8 @@ def require_neighbours(case: Case) -> None:
     if not 1 <= differing <= most:
         words = "one record" if most == 1 else f"the records of one person, at most {most}"
         raise UsageError(problem=f"Neighbours differ in {words}; these differ in {differing:,}.")
-    if case.agreement.output.answers:
-        # Nobody is shown, and full keys are in what a record can change: any record may differ.
-        return
-    for table, rows in zip(tables, changed, strict=True):
+    # Of an answer any record may differ, since nobody is shown.
+    for table, rows in zip(tables, changed, strict=True) if not case.agreement.output.answers else ():
         matching = rows[np.isin(rows, _matching(case, table))]
         if len(matching):
             raise UsageError(
@@ -94,8 +92,13 @@ def _changed(case: Case) -> list[NDArray[np.int64]]:
 def _uncovered(case: Case) -> str:
     """Why the guarantee does not speak of these two tables; empty where it does."""
     protocol, task, tables = case.agreement.protocol, case.agreement.task, (case.table, case.neighbour)
-    both = zip(tables, _changed(case), strict=True)
-    return next(filter(None, (protocol.uncovered(task, case.side, *one) for one in both)), "")
+    for table, rows in zip(tables, _changed(case), strict=True):
+        if protocol.coverage(task, case.side, table).uncovered[rows].any():
+            unless = case.agreement.leakage(case.side).unless
+            return (
+                f"The promise does not cover a record in which the tables differ. It holds unless {unless}."
+            )
+    return ""
 
 
 def _matching(case: Case, table: Records) -> NDArray[np.int64]:

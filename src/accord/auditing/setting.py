@@ -45,7 +45,7 @@ class Composed:
         numbers = replace(self.sums, unless="").describe()
         tighter = self.epsilon < 0.999 * float(self.sums.epsilon)
         exact = f"; ε = {self.epsilon:.4g} by exact composition" if tighter else ""
-        unless = f"; unless, in one of the runs, {self.sums.unless}" if self.sums.unless else ""
+        unless = f" (unless, in one of the runs, {self.sums.unless})" if self.sums.unless else ""
         return f"{numbers} by the sums{exact}{unless}"
 
 

@@ -156,7 +156,7 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
     if seen:
         print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
     if runs:
-        names = ("run", "data set", "snapshot or series", "partner", "ε", "δ", "noise", "time")
+        names = ("run", "data set", "snapshot or series", "partner", "ε", "δ", "not covered", "noise", "time")
         print_table("\nRuns", names, [_run_row(run) for run in runs[-_SHOWN:]])
         if len(runs) > _SHOWN:
             say(f"The last {_SHOWN} of {len(runs):,}; `accord ledger --json` has all.", err=True)
@@ -188,7 +188,7 @@ def _run_row(run: Entry) -> list[str]:
     kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
     return [
         *(run.run, run.dataset, run.snapshot or run.series or "", run.partner, *_columns(run.cost)),
-        *(kept, f"{run.at:%Y-%m-%d %H:%M}"),
+        *(f"{run.uncovered:,}" if run.uncovered else "", kept, f"{run.at:%Y-%m-%d %H:%M}"),
     ]
 
 
@@ -259,6 +259,7 @@ def _run(run: Entry) -> dict[str, object]:
         # Which runs share a release.
         "release": run.drawing,
         "cost": _promise(run.cost),
+        "uncovered": run.uncovered,
         "noise_stored": run.stored,
         "time": run.at.isoformat(),
     }

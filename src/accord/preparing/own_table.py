@@ -28,6 +28,7 @@ from accord.fields.schema import (
     agreed_columns,
 )
 from accord.fields.showing import show_values
+from accord.protocols.base import Coverage
 from accord.side import Side
 from accord.table.layout import Layout
 from accord.table.sinks.files import require_writable, write_file
@@ -136,10 +137,7 @@ class TableCheck:
     in_no_bin: int
     in_no_bin_of: Mapping[str, int]
     """By pass."""
-    over_cap: tuple[tuple[str, int, int], ...]
-    """Pass, cap, and how many records are over it."""
-    refused: bool
-    """Whether a run is refused if there are any."""
+    coverage: Coverage
     layout: Layout
     read: Records
 
@@ -153,11 +151,12 @@ class TableCheck:
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
         read |= {"unread": unread}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
-        over = [
-            {"pass": name, "cap": cap, "rows": rows, "refused": self.refused}
-            for name, cap, rows in self.over_cap
-            if rows
-        ]
+        passes = self.coverage.passes
+        read |= {
+            "uncovered": self.coverage.count,
+            "uncovered_of": {one.name: one.uncovered for one in passes},
+        }
+        over = [{"pass": one.name, "cap": one.cap, "rows": one.left_out} for one in passes if one.left_out]
         read |= {"over_cap": over} if over else {}
         read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}
@@ -207,9 +206,9 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
         agreement.protocol.refuse_records(agreement.task, side, records)
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = count_unplaced(agreement, side or Side.A, records)
-    over = tuple(agreement.protocol.over_cap(agreement.task, side or Side.A, records))
-    refused = agreement.protocol.refuses_full
-    return TableCheck(data, records.size, records.left_out, tally, *bins, over, refused, found, records)
+    both = (agreement.protocol.coverage(agreement.task, s, records) for s in ([side] if side else Side))
+    coverage = max(both, key=lambda one: one.count)
+    return TableCheck(data, records.size, records.left_out, tally, *bins, coverage, found, records)
 
 
 def _require_read(data: TableLike, tally: Tally, rows: int) -> None:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from accord.preparing.own_table import describe_layout
-from accord.wording import counted
-
-_DRAWN = "which are left out of that pass is drawn for each run"
-_REFUSED = 'a run is refused (over = "refuse")'
+from accord.wording import counted, tell_share
 
 
 def describe(what: str, table: str, match: Sequence[str], facts: dict[str, Any]) -> str:
@@ -88,11 +85,15 @@ def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
         lacks, has = ("in no bin", "is in some bin") if by == "bin" else ("without a key", "has some key")
         each = [f"{_rows(rows)} {lacks} of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         lines.append(f"No {by}     {', '.join(each)}; every row {has}")
-    lines += [
-        f"Over cap   {_rows(one['rows'])} of '{one['pass']}' without a place: more share a key than the cap, "
-        f"{one['cap']}; {_REFUSED if one['refused'] else _DRAWN}"
-        for one in read.get("over_cap", ())
-    ]
+    if any(read["uncovered_of"].values()):
+        lines.append(
+            f"Uncovered  {tell_share(read['uncovered'], read['records'])}: the promise does not hold for "
+            "them. A larger cap or a finer key in the agreement helps, see `accord plan`"
+        )
+    for one in read.get("over_cap", ()):
+        uncovered = read["uncovered_of"][one["pass"]]
+        shared = f"{_rows(uncovered)} share a key with {one['cap']} or more others; " if uncovered else ""
+        lines.append(f"Over cap   {one['pass']}: {shared}{_rows(one['rows'])} without a place")
     for name, listed in read.get("listed", {}).items():
         lines.append(
             f"Listed     {listed:,} of {_rows(read['records'])} have a value of '{name}' in its list"

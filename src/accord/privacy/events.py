@@ -39,9 +39,11 @@ MOST_VERSIONS = 64
 FullKeys = Literal["", "leave-out", "refuse"]
 """What becomes of a key that more records of a table share than the cap, as far as the partner can notice it:
 records are left out, or the run is refused. Empty where the partner notices nothing."""
+CROWDED = "shares a key with `cap` or more others"
+"""What an uncovered record does."""
 UNLESS: Mapping[FullKeys, str] = {
     "": "",
-    "leave-out": "a record shares a key with `cap` or more others",
+    "leave-out": f"a record {CROWDED}",
     "refuse": (
         "the run is refused for a full key, which the partner sees (the promise compares tables that "
         "both run)"

@@ -158,6 +158,32 @@ class Release:
         return self.side.value.encode() + self.task.placement
 
 
+@dataclass(frozen=True)
+class PassCoverage:
+    """A pass with a cap, for the owner alone."""
+
+    name: str
+    cap: int
+    uncovered: int
+    """Records that share a key with `cap` or more others, where the promise then does not hold for them."""
+    left_out: int
+    """Records that find no place in it, each counted for each of its keys."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage:
+    """For which records of a table the promise does not hold, by its condition [MATHS §7.6]. For the owner
+    alone: nothing of it is sent, signed or agreed on."""
+
+    uncovered: NDArray[np.bool_]
+    """By record."""
+    passes: tuple[PassCoverage, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return int(self.uncovered.sum())
+
+
 Told = Literal["nothing", "answer", "noisy counts", "reports", "true bins", "suppressed counts"]
 """What is told of all records: nothing; an answer to which all add; padded bin sizes; a randomised bin of
 each; the bins as they are; bin sizes from which records were taken away."""
@@ -325,20 +351,9 @@ class Protocol(Spec):
         most = self.records_per_person(side) or 1
         return (f"a person has more than {most:,} of its records",) if most > 1 else ()
 
-    def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
-        """Of each pass with a cap its name, the cap, and how many records find no place in it: for the owner
-        alone."""
-        yield from ()
-
-    @property
-    def refuses_full(self) -> bool:
-        """Whether a table is refused of which a record finds no place."""
-        return False
-
-    def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
-        """Why the guarantee does not speak of these records of such a table; empty where it does. For the
-        owner alone."""
-        return ""
+    def coverage(self, task: Task, side: Side, records: Records) -> Coverage:
+        """For which records of a table the promise does not hold: none."""
+        return Coverage(np.zeros(len(records), np.bool_))
 
     def padding(self, task: Task, side: Side, records: int) -> Padding:
         """The dummies that a side with so many records can have."""

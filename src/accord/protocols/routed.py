@@ -44,7 +44,8 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from math import prod
 from typing import ClassVar, Literal
 
@@ -56,7 +57,16 @@ from accord.errors import DataError, UsageError
 from accord.errors import Fault as DataFault
 from accord.fields.columns import Records
 from accord.privacy import events
-from accord.protocols.base import Guarantee, Options, Release, Slotless, Task, tell_exactly
+from accord.protocols.base import (
+    Coverage,
+    Guarantee,
+    Options,
+    PassCoverage,
+    Release,
+    Slotless,
+    Task,
+    tell_exactly,
+)
 from accord.protocols.parts.answers import MOST_BITS, Question, pairs_of_one
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
@@ -132,9 +142,12 @@ class Routed(Slotless):
         if self.over != "refuse":
             return
         faults = [
-            DataFault(f"pass '{name}'", f"{counted(over, 'record')} over the cap of {cap:,} for one key.")
-            for name, cap, over in self.over_cap(task, side, records)
-            if over
+            DataFault(
+                f"pass '{one.name}'",
+                f"{counted(one.left_out, 'record')} over the cap of {one.cap:,} for one key.",
+            )
+            for one in self.coverage(task, side, records).passes
+            if one.left_out
         ]
         if faults:
             mend = 'over = "refuse" was agreed. Agree on a higher cap, a finer key, or over = "leave-out".'
@@ -149,27 +162,24 @@ class Routed(Slotless):
             found.append(f"the id and the disclosed columns of one of its records take more than {most}")
         return tuple(found)
 
-    def over_cap(self, task: Task, side: Side, records: Records) -> Iterator[tuple[str, int, int]]:
-        for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
-            _, key = one.keys(side, records.columns, len(records))
-            _, counts = np.unique(key, return_counts=True)
-            yield one.name, caps[side], int(np.maximum(counts - caps[side], 0).sum())
-
-    def uncovered(self, task: Task, side: Side, records: Records, rows: Ints) -> str:
-        """Those that share a key with more than there is room for."""
-        for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
+    def coverage(self, task: Task, side: Side, records: Records) -> Coverage:
+        """A record is uncovered if in some pass one of its keys has more records than the cap, unless the
+        promise has no condition."""
+        conditional = bool(self.guarantee(task, side).unless)
+        # The tables of one lsh part are one pass.
+        uncovered: dict[str, NDArray[np.bool_]] = {}
+        left_out: Counter[str] = Counter()
+        caps: dict[str, int] = {}
+        for one, cap in zip(task.blocking.passes, self._caps(task), strict=True):
             record, key = one.keys(side, records.columns, len(records))
-            found, counts = np.unique(key, return_counts=True)
-            if np.isin(key[np.isin(record, rows)], found[counts > caps[side]]).any():
-                return (
-                    f"In pass '{one.name}' more records than the cap, {caps[side]:,}, share the key of "
-                    "one of these. Then a record that matches nothing can take the place of one that matches."
-                )
-        return ""
-
-    @property
-    def refuses_full(self) -> bool:
-        return self.over == "refuse"
+            _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
+            over = np.maximum(counts - cap[side], 0)
+            here = uncovered.setdefault(one.name, np.zeros(len(records), np.bool_))
+            here[record[over[which] > 0]] = conditional
+            left_out[one.name] += int(over.sum())
+            caps[one.name] = cap[side]
+        passes = (PassCoverage(n, caps[n], int(here.sum()), left_out[n]) for n, here in uncovered.items())
+        return Coverage(np.logical_or.reduce(list(uncovered.values())), tuple(passes))
 
     # -- a run --------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from accord.run.answered import HIDDEN, UNOPENED
 from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt
 from accord.side import Side
 from accord.state.accounts import Account
-from accord.wording import counted, lasting, sized
+from accord.wording import counted, lasting, sized, tell_share
 
 _OWN_EYES = (
     "For your eyes only: this page tells what your partner must not learn, such as your accounts and files, "
@@ -153,6 +153,9 @@ def _spent(run: Remembered) -> Section:
         return Section("What it cost", _missing("The ledger does not have this run."))
     shows = run.agreement.leakage(run.side).guarantee.told == "noisy counts"
     found = _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
+    if run.uncovered:
+        told = f"The promise does not hold for {tell_share(run.uncovered, run.records)}. Nobody else is told."
+        return Section(found.title, join([paragraph(told), found.body]))
     if run.agreement.output.epsilon is None:
         return found
     each = "This covers matching records, too. Every run that asks again spends as much."

@@ -166,6 +166,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     records = _load(request, side, state, tell, entropy if cut is None else None)
     require_size(records.size)
     task.protocol.refuse_records(task, side, records)
+    uncovered = task.protocol.coverage(task, side, records).count
     release = task.protocol.release(task, side, records.size)
     standing: OwnStanding
     if request.series is None:
@@ -177,7 +178,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
         records = standing.entered.records
     # Here, where no partner can measure how long it takes.
     table_digest(records)
-    ready = Ready(state, request, account, side, cards, records, release, standing, entropy, tell)
+    ready = Ready(state, request, account, side, cards, records, uncovered, release, standing, entropy, tell)
     if not task.protocol.places:
         return ready
     return replace(ready, placing_key=find_placing_key(state.database, entropy.stream("placing key")))

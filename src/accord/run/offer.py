@@ -16,14 +16,14 @@ from accord.errors import UsageError
 from accord.fields.columns import Records, Unlisted, tell_unlisted
 from accord.forecast.expected import Outlook
 from accord.naming import fold_name
-from accord.privacy.events import Cost, Event, NoisyAnswer, covered_records, describe_cost, is_free
+from accord.privacy.events import CROWDED, Cost, Event, NoisyAnswer, covered_records, describe_cost, is_free
 from accord.protocols.parts.answers import tell_unfit
 from accord.rules.breakdown import is_short, tell_shortly
 from accord.rules.rule import Rule
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.ledger import Ask, Ledger
-from accord.wording import counted, sized
+from accord.wording import counted, sized, tell_share
 
 _SHOWN = 5
 _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
@@ -79,6 +79,8 @@ class Offer:
     """What an answer counts otherwise than the owner may think, in words."""
     series: SeriesOffer | None = None
     """What the run is in a series, if it is in one."""
+    uncovered: int = 0
+    """For how many of the records the promise does not hold, which nobody else is told."""
 
     def __str__(self) -> str:
         """The screen that `ask` shows."""
@@ -184,6 +186,7 @@ def make_offer(
         outlook=outlook,
         unlisted=records.unlisted,
         unfit=tuple(tell_unfit(agreement.output, side, records)),
+        uncovered=ask.uncovered,
     )
 
 
@@ -205,6 +208,7 @@ def describe(offer: Offer) -> str:
         f"This spends  {_describe_cost(offer)}",
         f"Account      '{offer.dataset}': spent so far {describe_cost(account.spent)}; "
         f"left: {_describe_left(account)}",
+        *_describe_uncovered(offer),
         *_describe_bound(offer),
         "",
         f"What {offer.partner} will learn about your table:",
@@ -295,6 +299,13 @@ def _describe_series(offer: Offer) -> list[str]:
         f"Series       '{found.name}', run {found.run:,} with {offer.partner}: {found.arrived:,} new "
         f"({batch}), {found.gone:,} gone or changed since the last run"
     ]
+
+
+def _describe_uncovered(offer: Offer) -> list[str]:
+    """For how many of the own records the condition of the promise is not met."""
+    if not offer.uncovered:
+        return []
+    return [f"Not covered  {tell_share(offer.uncovered, offer.records)}: each {CROWDED}"]
 
 
 def _describe_bound(offer: Offer) -> list[str]:

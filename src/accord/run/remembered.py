@@ -95,6 +95,8 @@ class Remembered:
     """The pairs that this side was told."""
     answer: Answered | None = None
     """What both learned where nobody is shown."""
+    uncovered: int = 0
+    """For how many records the promise does not hold, as the ledger has it."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         series=_in_series(run, ledger),
         matches=known.matches,
         answer=answer_of(known),
+        uncovered=0 if entry is None else entry.uncovered,
     )
 
 

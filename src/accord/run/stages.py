@@ -118,6 +118,8 @@ class Ready:
     cards: dict[Side, Card]
     records: Records
     """Those that take part."""
+    uncovered: int
+    """For how many of them the promise does not hold. It stays on this side."""
     release: Release
     standing: OwnStanding
     entropy: Entropy
@@ -149,7 +151,7 @@ class Ready:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
         ask = Ask(run, self.account, self.partner, digest, self.release.place, self.event)
-        return self.standing.named(ask)
+        return self.standing.named(replace(ask, uncovered=self.uncovered))
 
     @property
     def accountability(self) -> Accountability:

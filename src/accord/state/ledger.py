@@ -60,6 +60,8 @@ class Ask:
     event: Event
     snapshot: Snapshot | None = None
     series: SeriesLook | None = None
+    uncovered: int = 0
+    """For how many records of the table the promise does not hold. It is kept for the owner alone."""
 
     @property
     def key(self) -> bytes | None:
@@ -134,6 +136,10 @@ class Entry:
     @property
     def event(self) -> Event:
         return _event(self.charged.event)
+
+    @property
+    def uncovered(self) -> int:
+        return self.charged.uncovered
 
     @property
     def paid(self) -> bool:
@@ -320,6 +326,7 @@ def _charge(
             snapshot=ask.snapshot.name if ask.snapshot else None,
             series=ask.series.name if ask.series else None,
             look=None if look is None else state.keep(encode_look(look)),
+            uncovered=ask.uncovered,
             manifest=parts.manifest,
             contents={name: state.keep(content) for name, content in parts.contents.items()},
         )

@@ -85,6 +85,8 @@ class RunCharged:
     series: str | None = None
     """As this run spells it; with the key of the whole series, and what this run found in the table."""
     look: str | None = None
+    uncovered: int = 0
+    """For how many records of the table the promise does not hold. No partner is told."""
     manifest: dict[str, Any] = field(default_factory=dict)
     contents: dict[str, str] = field(default_factory=dict)
 
