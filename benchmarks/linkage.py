@@ -159,7 +159,8 @@ def link(
         *("link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),
         *("--agreement", str(folder / "agreement.toml"), "--partner", agreed.party(side.other)),
         *("--out", str(folder / f"out-{side.value}.parquet")),
-        *("--yes", "--json", *(("--workers", str(workers)) if workers else ())),
+        # Synthetic records need no limit on how many are uncovered.
+        *("--yes", "--json", "--uncovered", "100%", *(("--workers", str(workers)) if workers else ())),
         *(("--series", series) if series else ()),
     )
 

@@ -66,7 +66,7 @@ def _both(agreement: Agreement, places: dict[Side, Path], tables: dict[Side, Pat
             words = [
                 *("link", str(tables[side]), "--agreement", "agreement.toml"),
                 *("--partner", agreement.party(side.other), way, f"127.0.0.1:{port}"),
-                *("--out", "pairs.csv", "--dataset", ACCOUNT, "--yes", "--json"),
+                *("--out", "pairs.csv", "--dataset", ACCOUNT, "--yes", "--json", "--uncovered", "100%"),
             ]
             child = _start(places[side], words)
             stack.callback(child.kill)

@@ -172,6 +172,14 @@ class FullBatchError(SeriesError):
     who come now (ε, δ) does not hold."""
 
 
+class UncoveredError(AccordError):
+    """{share} are not covered: the promise holds unless {unless}. You allow {allowed} %. Nothing was charged,
+    and nobody was called. Agree on a larger cap or a finer key (`accord plan`), or allow it with
+    `uncovered=` {enough}%."""
+
+    exit_code = 6
+
+
 class StateError(AccordError):
     """The state in {path} cannot be used: {reason}. {mend}"""
 

@@ -49,6 +49,18 @@ def short(value: object) -> Fraction:
     return found
 
 
+def share(value: object) -> Fraction:
+    """A share of a whole: a number from 0 to 1, or '1%'."""
+    part = isinstance(value, str) and value.strip().endswith("%")
+    try:
+        found = short(value.strip()[:-1]) / 100 if part and isinstance(value, str) else short(value)
+    except ValueError:
+        found = Fraction(-1)
+    if not 0 <= found <= 1:
+        raise ValueError("is a share from 0 to 1, such as 0.01 or '1%'")
+    return found
+
+
 def is_decimal(value: Fraction) -> bool:
     """Whether the number has finitely many decimal digits."""
     return _digits(value) is not None

@@ -77,8 +77,9 @@ def people() -> Agreement:
     [
         (starter("products"), 0, 0),
         (people(), 1, 0),
-        (routed(), 0, 0),
-        (routed(output={"to": "A"}), 0, 1),
+        (routed(), 1, 1),
+        (routed(output={"to": "A"}), 0, 2),
+        (routed(output={"answer": "count", "epsilon": "1"}), 0, 0),
         (routed(protocol={"name": "routed", "over": "refuse"}), 1, 1),
         (routed(protocol={"name": "routed", "over": "refuse"}, output={"to": "A"}), 1, 2),
     ],

@@ -8,6 +8,7 @@ what is compared. The controls show that a party which departs from the protocol
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,25 @@ def test_a_neighbour_looks_the_same(kind: str, side: Side, world: World) -> None
     for name, instead in INSTEAD.items():
         other = world.hold(session(KINDS[kind], side, instead[side]))
         assert seen.differs(other) == [], name
+
+
+CROWD = {side: [(f"c{n}", 5, y) for n, y in enumerate((9, 11, 12))] for side in Side}
+"""Three strangers with one key, more than the cap."""
+
+
+@pytest.mark.parametrize("side", Side)
+def test_how_many_records_are_uncovered_is_not_seen(side: Side, world: World) -> None:
+    """Nor what their owner allows."""
+    strangers = {Side.A: ["A3", "A5", "A7"], Side.B: ["B4", "B6", "B8"]}[side]
+    tables = TABLES[side], replaced(side, CROWD[side], strangers)
+    plain = session(with_options("routed", cap=2), side)
+    allowed = ("--uncovered", "100%")
+    seen, other = (
+        world.hold(replace(plain, rows=TABLES | {side: rows}, options=options))
+        for rows, options in zip(tables, ((), allowed), strict=True)
+    )
+    assert seen.ends == other.ends == {Side.A: 0, Side.B: 0}
+    assert seen.differs(other) == []
 
 
 @pytest.mark.slow

@@ -96,6 +96,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "layout": ("a.toml", None),
     "snapshot": (202611,),
     "reach": (60,),
+    "uncovered": (True, "some", 2, -0.1),
 }
 
 

@@ -138,6 +138,15 @@ def link(
             show_default=False,
         ),
     ] = None,
+    uncovered: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Your own limit: the share of your records that the promise may not cover, since too many "
+            "others have the same key. Above it the run does not start. Default: 1%.",
+            show_default=False,
+        ),
+    ] = None,
     layout: LayoutFile = None,
     wait: Wait = 600,
     timeout: Silence = 60,
@@ -202,6 +211,7 @@ def link(
             series=series,
             unchanged_only=Accept.unchanged_only in accepted,
             let_wait=Accept.let_wait in accepted,
+            uncovered=uncovered,
             **how,
         )
         begin = partial(_ask_of_ids, start, Accept.mostly_new in accepted, asking=not yes)

@@ -157,6 +157,8 @@ class Routed(Slotless):
         found = []
         if self.over == "refuse":
             found.append(f"more than {self._tell_caps(task, side)} of its records share a key")
+        elif self.guarantee(task, side).unless:
+            found.append("more of its records are not covered by the promise than its owner allows")
         if task.output.learner is side.other:
             most = f"{task.output.row_bytes:,} bytes"
             found.append(f"the id and the disclosed columns of one of its records take more than {most}")

@@ -167,6 +167,8 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     require_size(records.size)
     task.protocol.refuse_records(task, side, records)
     uncovered = task.protocol.coverage(task, side, records).count
+    if cut is None:
+        request.require_covered(uncovered, records.size)
     release = task.protocol.release(task, side, records.size)
     standing: OwnStanding
     if request.series is None:

@@ -13,17 +13,23 @@ the partner. A new thing to say about a linkage is one field here.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_text, require_text_or_none
-from accord.errors import UsageError
+from accord.errors import UncoveredError, UsageError
+from accord.exact import Number, share, text
 from accord.peer.connection import Reach
+from accord.privacy.events import UNLESS
 from accord.state.manifest import Manifest, StoredRequest
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, settled
 from accord.table.sources.opening import TableLike, require_table, settle
+from accord.wording import tell_share
 from accord.workers.choice import OnCluster, require_workers
+
+_UNCOVERED = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,8 @@ class Request:
     output: Output = field(default_factory=Output)
     reach: Reach = field(default_factory=Reach)
     workers: WorkerChoice = field(default_factory=WorkerChoice)
+    uncovered: Number | None = None
+    """The share of one's own records for which the promise may not hold; 1 % by default. It stays here."""
 
     def __post_init__(self) -> None:
         require_table("data", self.data)
@@ -108,8 +116,23 @@ class Request:
         require("reach", self.reach, "a Reach", Reach)
         require_sound(self.agreement)
         self._require_declared()
+        self.require_covered(0, 0)
         self.layout.require_known(self.agreement.names, self.agreement.lists)
         self.reach.require_way()
+
+    def require_covered(self, uncovered: int, records: int) -> None:
+        """Raise if more of one's own records are uncovered than their owner allows."""
+        try:
+            allowed = _UNCOVERED if self.uncovered is None else share(self.uncovered)
+        except ValueError as error:
+            raise UsageError(problem=f"`uncovered=` {error}.") from None
+        if uncovered > allowed * records:
+            raise UncoveredError(
+                share=tell_share(uncovered, records),
+                unless=UNLESS["leave-out"],
+                allowed=text(allowed * 100),
+                enough=-(-100 * uncovered // records),
+            )
 
     def _require_declared(self) -> None:
         """Raise unless a series is named where the agreement declares one, and nowhere else."""

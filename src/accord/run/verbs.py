@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from accord.arguments import as_path_or_none, require, require_flag, require_function, require_text
 from accord.errors import UsageError
+from accord.exact import Number
 from accord.notices import Tell, tell_nobody
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     unchanged_only: bool = False,
     mostly_new: bool = False,
     let_wait: bool = False,
+    uncovered: Number | None = None,
 ) -> Linked:
     """Link your own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -66,7 +68,9 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     `unchanged_only`, records that changed since they were first linked no longer take part. A table most of
     which is gone and most of which is new is refused, since its ids may have been renumbered, unless you say
     that it is `mostly_new`; so are more arrivals than declared, unless you `let_wait` those in excess, who
-    are then not covered by (ε, δ).
+    are then not covered by (ε, δ). `uncovered` is the share of your records, such as 0.05 or "5%", that may
+    share a key with too many others for the promise to hold; by default 1 %. With a larger share the run does
+    not begin. It is your own limit: neither the partner nor the agreement knows it.
 
     `confirm` decides whether to spend what the offer says: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
@@ -96,6 +100,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         output=Output(as_target_or_none("out", out), raw, force),
         reach=_way(reach, listen, connect),
         workers=WorkerChoice(workers, trust_cluster),
+        uncovered=uncovered,
     )
     if request.output.target is not None:
         require_learner(agreement, own_side(agreement, partner))
