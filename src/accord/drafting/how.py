@@ -22,6 +22,7 @@ from accord.exact import text
 from accord.planning.choose import Wanted
 from accord.planning.figures import Plan
 from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, route, settle
+from accord.privacy.events import UNLESS
 from accord.protocols.parts.output import Output
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
@@ -33,7 +34,7 @@ _NOISY = """\
 # epsilon protects more and costs more comparisons. One epsilon covers all passes.
 """
 _NOTHING = "# ε = 0: the partner learns nothing about records without a match{but}.\n# {why}\n"
-_CAPPED = ",\n# unless a record shares a key with `cap` or more others"
+_CAPPED = f",\n# unless {UNLESS['leave-out']}"
 _SOON = "For tables of these sizes that is soon done; for much larger ones draft again."
 _NO_KEY = "None of the fields can serve as a key that would save comparisons."
 _TOLD = {

@@ -49,7 +49,7 @@ UNLESS: Mapping[FullKeys, str] = {
         "both run)"
     ),
 }
-"""When a promise does not hold: the words for it everywhere [MATHS §7.6]."""
+"""When a promise does not hold: the words for it everywhere [MATHS §10.4]."""
 UNPROMISED = "an exact answer or public bins tell of it"
 """When a sum does not hold that also has releases without a promise."""
 _OR = ", or "

@@ -172,7 +172,7 @@ class PassCoverage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coverage:
-    """For which records of a table the promise does not hold, by its condition [MATHS §7.6]. For the owner
+    """For which records of a table the promise does not hold, by its condition [MATHS §10.4]. For the owner
     alone: nothing of it is sent, signed or agreed on."""
 
     uncovered: NDArray[np.bool_]

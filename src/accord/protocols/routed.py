@@ -36,7 +36,8 @@ many they are, and fresh in every run. The lister's view: the function's and the
 nothing; the tokens, and the asker's records, of the matches, in an order that follows from them. ∎
 
 Nothing is promised to a record that is not covered: it can take the place of one that matches, and the pair
-that is missing there is seen. Nor is a run that does not begin hidden.
+that is missing there is seen. The promise says so (`events.UNLESS`), and the owner is told how many of its
+records it does not cover (`coverage`). Nor is a run that does not begin hidden.
 
 *Learns*: both sides the other's size and the pairs; the asker also in which passes a pair met, and at which
 ranks. Semi-honest.
@@ -94,7 +95,8 @@ MOST_RESUMES = 16
 
 
 class Routed(Slotless):
-    """Records that share a key are compared, brought together in shares: ε = 0, for keys that few share."""
+    """Records that share a key are compared, brought together in shares. ε = 0, unless a record shares a key
+    with `cap` or more others."""
 
     lists_bins: ClassVar[bool] = False
     replayed: ClassVar[bool] = False

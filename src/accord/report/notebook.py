@@ -30,6 +30,7 @@ from accord.run.result import Linked
 from accord.side import Side
 from accord.simulation.pair import Simulation
 from accord.state.folder import State
+from accord.wording import tell_share
 
 _HEIGHT = "32em"
 
@@ -117,6 +118,10 @@ def show_check(check: Check) -> str:
     else:
         facts = check.facts
         first.append(["a match is", tell_shortly(check.agreement.rule)])
+        promises = {facts["promise"][s.value]["words"] for s in Side if check.side in (None, s)}
+        first += [["promise", words] for words in sorted(promises)]
+        if uncovered := facts.get("data", {}).get("uncovered"):
+            first.append(["not covered", tell_share(uncovered, facts["data"]["records"])])
         if "expected" in facts:
             first.append(["expected", facts["expected"]["words"]])
         parts = [_table(["check", ""], first)]

@@ -3,7 +3,7 @@
 The account pays once for a drawing, however many partners see it. What *a partner* was shown is counted
 apart: every drawing it saw, also those that cost the account nothing. Both are sums of ε and δ; `tight` is
 the smaller ε that exact composition proves at the budget's δ. A sum holds under the conditions of all that it
-adds up: that of routed runs for records that were covered in each of them [MATHS §7.6].
+adds up: that of routed runs for records that were covered in each of them [MATHS §10.4].
 """
 
 from __future__ import annotations
