@@ -186,7 +186,7 @@ def _count_covered(agreed: Agreement, folder: Path) -> float:
     for side in Side:
         own = load_records(pq.read_table(folder / f"{side.value}.parquet"), agreed.fields, agreed.salt)
         samples[side] = Sample.of(side, own.columns, len(own), len(own))
-    return agreed.protocol.covered(agreed.task, samples)
+    return agreed.protocol.expect_covered(agreed.task, samples)
 
 
 def _pairs(path: Path) -> np.ndarray:

@@ -57,7 +57,7 @@ def test_a_plan_keeps_the_coverage_and_the_recall_that_it_expects(records: int) 
     samples = {
         side: Sample.of(side, own.columns, records, records) for side, own in zip(Side, both, strict=True)
     }
-    assert agreed.protocol.covered(agreed.task, samples) >= 0.995
+    assert agreed.protocol.expect_covered(agreed.task, samples) >= 0.995
     left, right = (_in_order(own, made.truth[name]) for own, name in zip(both, ("id_a", "id_b"), strict=True))
     tables, every = Tables(agreed.fields, left, right), np.arange(len(made.truth))
     accepted = every[holds(agreed.rule, tables, every, every)]
@@ -92,7 +92,7 @@ def test_a_one_sided_result_and_an_answer_need_no_coverage_on_a_side_that_shows_
 
     def covered(**output: object) -> float:
         task = replace(plain.task, output=Output.model_validate(output))
-        return plain.protocol.covered(task, crowded)
+        return plain.protocol.expect_covered(task, crowded)
 
     assert covered(answer="count", epsilon=1) == 1
     assert covered() == covered(to="B") < 0.9 < covered(to="A")

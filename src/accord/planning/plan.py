@@ -397,7 +397,7 @@ class _Planner:
             return (self._met(task, {}) if lossy else 1.0), 1.0
         if self._samples is None:
             return None, None
-        return self._met(task, self._samples), task.protocol.covered(task, self._samples)
+        return self._met(task, self._samples), task.protocol.expect_covered(task, self._samples)
 
     def _met(self, task: Task, samples: Mapping[Side, Sample]) -> float | None:
         return None if self._pairs is None else share_met(task, *self._pairs, samples)

@@ -455,7 +455,7 @@ class Protocol(Spec):
         """How likely each of these rows of A meets the row of B of its number, in tables like the samples."""
         return task.blocking.compares(tables, rows, rows).astype(np.float64)
 
-    def covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
+    def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
         """The expected share of records for which the guarantee holds, the lower of both sides, in tables
         like the samples. 1 where it holds without a condition."""
         return 1.0

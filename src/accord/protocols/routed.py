@@ -327,8 +327,9 @@ class Routed(Slotless):
             apart *= 1 - placed * one.compares(tables, rows, rows)
         return 1 - apart
 
-    def covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
-        sides = [] if task.output.answers else [side for side in Side if side is not task.output.learner]
+    def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
+        leaves_out = self.over == "leave-out"
+        sides = [side for side in Side if leaves_out and self.guarantee(task, side).unless]
         caps = list(zip(task.blocking.passes, self._caps(task), strict=True))
         return min((samples[s].covered((one, of[s]) for one, of in caps) for s in sides), default=1.0)
 
