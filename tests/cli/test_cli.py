@@ -190,7 +190,14 @@ def test_check_as_json(shop: Path) -> None:
     facts = json.loads(accord(shop, "check", "agreement.toml", "a.csv", "--json").stdout)
     assert len(facts["digest"]) == 64
     assert facts["complete"] is True
-    read = {"records": 400, "left_out": 0, "left_out_by": [], "unread": []}
+    read = {
+        "records": 400,
+        "left_out": 0,
+        "left_out_by": [],
+        "unread": [],
+        "uncovered": 0,
+        "uncovered_of": {},
+    }
     assert facts["data"] == read | {"in_no_bin": 0, "in_no_bin_of": {"pass 1": 0}}
 
 

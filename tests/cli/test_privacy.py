@@ -82,7 +82,7 @@ def test_the_ledger_as_json(accord: Accord) -> None:
     accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "1e-6", "--runs", "5")
     body = json.loads(accord("ledger", "--json")[1])
     (account,) = body["accounts"]
-    half = {"epsilon": 0.5, "delta": 1e-09}
+    half = {"epsilon": 0.5, "delta": 1e-09, "unless": ""}
     assert (account["runs"], account["spent"], account["partners"]) == (
         2,
         half,

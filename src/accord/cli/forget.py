@@ -65,9 +65,10 @@ def forget(
 
 def _lost(entry: Entry) -> str:
     """What is lost with a run that was charged; empty if nothing is."""
-    from accord.privacy.events import describe_cost, is_free
+    from accord.privacy.events import NO_COST, is_free
+    from accord.privacy.number import show
 
-    again = f"charged again: {describe_cost(entry.event.cost)}"
+    again = f"charged ε = {show((entry.event.cost or NO_COST).epsilon)} again"
     if entry.stored and entry.series:
         return (
             f"{entry.run} is a run of the series '{entry.series}' of '{entry.dataset}'. Without it the "
