@@ -1,4 +1,4 @@
-"""A table or a store that cannot be made closes the run on both sides: no attempt follows [MATHS §7.2]."""
+"""A table or a store that cannot be made closes the run on both sides: no attempt follows [MATHS §10.4]."""
 
 from __future__ import annotations
 

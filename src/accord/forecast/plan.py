@@ -212,7 +212,7 @@ def _number(argument: str, given: object) -> float:
 def _epsilon(given: object) -> float | None:
     found = None if given is None else _number("max_epsilon", given)
     if found is not None and not found >= 0:
-        raise UsageError(problem="`max_epsilon=` is a number of 0 or more; at 0 nothing is told.")
+        raise UsageError(problem="`max_epsilon=` is a number of 0 or more.")
     return found
 
 

@@ -1,7 +1,7 @@
 """Every protocol by its name; an agreement names one of them.
 
 laplace            noisy bins, dummies, secure comparison                          laplace.py
-routed             keys that few records share, brought together in shares         routed.py
+routed             keys that few records share; ε = 0 for covered records          routed.py
 all-pairs          every pair; ε = 0                                               all_pairs.py
 psi                equality of the rule's fields; ε = 0                            psi.py
 psi-expand         psi on every value within the rule's distances; ε = 0           psi_expand.py

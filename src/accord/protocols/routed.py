@@ -1,4 +1,4 @@
-"""routed: records that share a key are brought together in shares and compared; ε = 0 [MATHS §7].
+"""routed: records that share a key are brought together in shares and compared [MATHS §10.4].
 
       ◄──────────────── commitments ──────────────────────►            (slots.py)
       ◄──────────────── the engine's set-up ──────────────►            (comparers.py)

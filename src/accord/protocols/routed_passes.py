@@ -2,7 +2,8 @@
 engine says of every bin.
 
 Ranks are the run's own, from the key of its slots, so that a pass which is done again finds every record
-where it was; masks, keys and oblivious transfers are fresh each time.
+where it was. Which records of a full key are placed is the installation's (priorities.py). Masks, keys and
+oblivious transfers are fresh each time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Routing: records that share a key are brought together in shares, so that nobody learns whether any did.
 
-One pass, between an asker and a lister [MATHS §7.2]; c and d are the caps of the two, and k and l the most
+One pass, between an asker and a lister [MATHS §10.4]; c and d are the caps of the two, and k and l the most
 keys that one of their records has.
 
     placing   the records with one key get ranks, distinct and uniform on 0 … c − 1, drawn once a run. If they

@@ -1,7 +1,7 @@
 """How many records of a table share a key: what caps leave out, and which records they leave uncovered.
 
 A record is *covered* if, in every pass, each of its keys is shared by at most as many records of its own
-table as the side's cap, itself included [MATHS §7.6]. A record over the cap finds a place with probability
+table as the side's cap, itself included [MATHS §10.4]. A record over the cap finds a place with probability
 cap / sharers. Of one's own table both are counted. Of a table that is not there yet they are estimated on
 `Sample`: synthetic tables of the stated size. A Poisson variable with the mean number of sharers would not
 do: keys are crowded unevenly, and it misses nearly all records in full keys.

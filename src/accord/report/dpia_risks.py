@@ -218,7 +218,12 @@ def _tell_cheating(agreement: Agreement) -> str:
     also = ""
     if agreement.protocol.shares_matches:
         # Records are brought together by keys that a side asks for.
-        also = " It can ask for invented keys, up to 1.3 times as many as its records and the caps allow."
+        also = (
+            " It can ask for invented keys, up to 1.3 times as many as its records and the caps allow, in each "
+            "of up to 17 attempts. It reads the encoded fields of the records with these keys"
+        )
+        shown = not agreement.output.answers
+        also += ", and their ids and disclosed columns, whatever the rule." if shown else "."
     if agreement.output.answers:
         also += " In an answer it can weigh one record so heavily that nothing hides it."
     return f"With the engine {agreement.engine.name} {CHEATING[agreement.engine.name]}{also}"

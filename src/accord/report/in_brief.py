@@ -109,7 +109,7 @@ def _of_all(run: Remembered) -> list[str]:
     leaked = run.agreement.leakage(run.side)
     bins = counted(leaked.bins, "bin")
     told = {
-        "nothing": "what the cap on records of one key tells",
+        "nothing": "the effects of full keys or of a refusal",
         "answer": "the same answer",
         "noisy counts": f"how full your {bins} are (dummies included)",
         "reports": "a bin for each record, reported by randomised response",

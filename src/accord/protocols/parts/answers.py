@@ -1,4 +1,4 @@
-"""Answers without names: how many pairs there are, by categories, or a sum, and nothing else [MATHS §8].
+"""Answers without names: how many pairs there are, by categories, or a sum, and nothing else [MATHS §10.5].
 
 A comparison leaves its bit in shares; the engine adds up shares of bit · mark · weight over all pairs
 (`circuit.Tally`), marks being bits of the lister's row and weights numbers of the asker's:

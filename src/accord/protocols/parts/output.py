@@ -3,7 +3,7 @@
     answer   "pairs": the matching pairs; or an answer in which nobody is shown (answers.py): "count", how
              many pairs there are; "table", how many by categories of A and of B; "sum", a number over them
     ids      "own": a matching record shows its id; "pseudonyms": a random name, its own in this run alone
-    to       "both", or the one side that learns the pairs: the other learns nothing, not even how many
+    to       "both", or the one side that learns the pairs: the other learns its size and nothing else
     epsilon  of the noise on an answer, which each side draws by itself; `exact = true` forgoes it
 
 Public, and the same on both sides.
@@ -107,14 +107,15 @@ class Output(Spec):
     """What a matching record is called in the pairs: its id, or a random name that is new in every run,
     beside which your own output has your own ids. Pseudonyms go with neither `series` nor `accountable`."""
     to: Literal["both", "A", "B"] = "both"
-    """Who learns the pairs. With `A` or `B` the other side learns nothing, not even how many, and has no
-    output; this needs `routed`."""
+    """Who learns the pairs. With `A` or `B` the other side learns how many records this one has and nothing
+    else, not even how many match. It has no output. This needs `routed`."""
     epsilon: Exact | None = Field(default=None, gt=0, le=64)
     """Of an answer: each side adds noise of its own to every number, which hides each of its records,
     matching or not. Every run spends it."""
     exact: StrictBool = False
     """In place of `epsilon`: an answer without noise. It promises nothing: a category with one record, or the
-    same question with one record more, tells whether it matches."""
+    same question with one record more, tells whether it matches. Over full keys even a record without a match
+    can change it."""
     by: By | None = None
     """What a table counts by."""
     of: Amount | None = None
