@@ -29,8 +29,8 @@ CONDITION = (
 )
 """What every promise here rests on."""
 EXACT = (
-    "The answer comes without noise (exact = true). A small number, or the same question of a table with one "
-    "record more, can tell that somebody is in it."
+    "The answer comes without noise (exact = true), so nothing is promised. A small number, or the same "
+    "question of a table with one record more, can tell that somebody is in it."
 )
 _MOST_LOSSES = 3
 """Ways of matching that are told of one by one: a rule with several `or` has dozens."""

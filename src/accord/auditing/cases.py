@@ -2,9 +2,9 @@
 
 Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1.3]: tables of one size
 that differ in one record, or in those of one person, which match nothing in the partner's table either way;
-of an answer in which nobody is shown [MATHS §10.5], in any record. So what comes out is the same, or hides what
-differs, and sizes are public. `require_neighbours` holds every case to
-that, the built-in ones and those of a user.
+of an answer in which nobody is shown [MATHS §10.5], in any record. So what comes out is the same, or hides
+what differs, and sizes are public. `require_neighbours` holds every case to that, the built-in ones and those
+of a user.
 
 The built-in cases put the record where past protocols failed, once in A's table and once in B's, since a
 program may fail on one side alone:

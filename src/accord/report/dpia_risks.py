@@ -219,8 +219,8 @@ def _tell_cheating(agreement: Agreement) -> str:
     if agreement.protocol.shares_matches:
         # Records are brought together by keys that a side asks for.
         also = (
-            " It can ask for invented keys, up to 1.3 times as many as its records and the caps allow, in each "
-            "of up to 17 attempts. It reads the encoded fields of the records with these keys"
+            " It can ask for invented keys, up to 1.3 times as many as its records and the caps allow, in "
+            "each of up to 17 attempts. It reads the encoded fields of the records with these keys"
         )
         shown = not agreement.output.answers
         also += ", and their ids and disclosed columns, whatever the rule." if shown else "."

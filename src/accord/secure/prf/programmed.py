@@ -11,8 +11,8 @@ Intersection from Symmetric-Key Techniques, CCS'17). The store goes part by part
 *Requires*: distinct points. *Learns*: the asker the values at its own points, and not which of them were
 programmed if a value looks random itself, since the store is uniform to whoever lacks F at its points; its
 free cells are random for this reason. Who programs learns nothing more than `oblivious.py` says. All sizes
-follow from the two numbers of points and the width. Semi-honest: an asker that evaluates F at two points which
-it stores in one place reads the values of both.
+follow from the two numbers of points and the width. Semi-honest: an asker that evaluates F at two points
+which it stores in one place reads the values of both.
 """
 
 from __future__ import annotations
