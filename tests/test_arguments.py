@@ -62,6 +62,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "raw": FLAG,
             "workers": (b"ray", True, 1.5),
             "trust_cluster": FLAG,
+            "uncovered": (True, b"1%", [0.01]),
         },
     ),
     accord.resume: (
@@ -92,6 +93,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "overlap": ("3", True),
             "network": (100, b"lan"),
             "recall": ("3", True),
+            "covered": (True, b"99%", [0.99]),
             "max_time": ("3", True),
             "max_bytes": ("3", True),
             "max_epsilon": ("3", True),

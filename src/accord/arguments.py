@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import os
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 from accord.errors import UsageError
+from accord.exact import share
 
 _PATH = "a path, as a text or a Path"
 
@@ -46,19 +49,13 @@ def require_seconds(argument: str, given: object) -> None:
         raise UsageError(problem=f"`{argument}=` is a number of seconds above 0.")
 
 
-def require_share(argument: str, given: object) -> float:
-    """The share that a number from 0 to 1 means, or a text such as '99.5%'; anything else is refused."""
-    require(argument, given, "a share, such as 0.995 or '99.5%'", int, float, str)
+def require_share(argument: str, given: object) -> Fraction:
+    """The share that a number from 0 to 1 means, or a text such as '99.5%'. Anything else is refused."""
+    require(argument, given, "a share, such as 0.01 or '1%'", int, float, str, Fraction, Decimal)
     try:
-        if isinstance(given, str) and given.strip().endswith("%"):
-            share = float(given.strip()[:-1]) / 100
-        else:
-            share = float(given)  # type: ignore[arg-type]
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1:
-        raise UsageError(problem=f"`{argument}=` is a share from 0 to 1, such as 0.995 or '99.5%'.")
-    return share
+        return share(given)
+    except ValueError as error:
+        raise UsageError(problem=f"`{argument}=` {error}.") from None
 
 
 def require_function(argument: str, given: object, expected: str) -> None:

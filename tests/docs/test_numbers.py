@@ -31,6 +31,8 @@ INSTEAD = {
     ("rules.md", "Rules"): "an example of a rule",
     ("rules.md", "Edits and mismatches"): "prices, kept by test_engines.py",
     ("wire.md", "Workers"): "a setting",
+    ("wire.md", "The hello"): "a setting",
+    ("cores.md", "Use more cores, or a cluster"): "a setting",
     ("wire.md", "Waiting"): "settings",
 }
 WRITTEN = "evaluation.md"

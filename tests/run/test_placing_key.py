@@ -19,6 +19,7 @@ from accord.privacy.budget import Budget
 from accord.protocols.parts.standing import ALONE
 from accord.protocols.routed import Routed
 from accord.protocols.routed_pairs import PairPasses
+from accord.run import request
 from accord.run.link import get_ready
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
@@ -53,6 +54,11 @@ def crowd(folder: Path) -> dict[Side, Office]:
         rows = (f"{side.value}{i},{i % KEYS},{i // KEYS}\n" for i in range(SIZE))
         office.data.write_text("id,x,y\n" + "".join(rows))
     return both
+
+
+@pytest.fixture(autouse=True)
+def all_may_be_uncovered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "_UNCOVERED", 1)
 
 
 @pytest.fixture

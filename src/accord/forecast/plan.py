@@ -24,6 +24,7 @@ from accord.arguments import (
     wrong,
 )
 from accord.errors import AccountError, DataError, Fault, UsageError
+from accord.exact import Number
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.own_cells import read_settled
@@ -57,7 +58,7 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     overlap: float | None = None,
     network: str | None = None,
     recall: float | None = None,
-    covered: float | str | None = None,
+    covered: Number | None = None,
     max_time: float | None = None,
     max_bytes: float | None = None,
     max_epsilon: float | None = None,
@@ -92,7 +93,7 @@ def plan(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         max_time=_positive("max_time", max_time),
         max_bytes=_positive("max_bytes", max_bytes),
         max_epsilon=_epsilon(max_epsilon),
-        covered=COVERED if covered is None else require_share("covered", covered),
+        covered=COVERED if covered is None else float(require_share("covered", covered)),
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)

@@ -17,9 +17,9 @@ from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.arguments import require, require_flag, require_text, require_text_or_none
+from accord.arguments import require, require_flag, require_share, require_text, require_text_or_none
 from accord.errors import UncoveredError, UsageError
-from accord.exact import Number, share, text
+from accord.exact import Number, text
 from accord.peer.connection import Reach
 from accord.privacy.events import UNLESS
 from accord.state.manifest import Manifest, StoredRequest
@@ -122,10 +122,7 @@ class Request:
 
     def require_covered(self, uncovered: int, records: int) -> None:
         """Raise if more of one's own records are uncovered than their owner allows."""
-        try:
-            allowed = _UNCOVERED if self.uncovered is None else share(self.uncovered)
-        except ValueError as error:
-            raise UsageError(problem=f"`uncovered=` {error}.") from None
+        allowed = _UNCOVERED if self.uncovered is None else require_share("uncovered", self.uncovered)
         if uncovered > allowed * records:
             raise UncoveredError(
                 share=tell_share(uncovered, records),
