@@ -24,7 +24,7 @@ RESULTS = Path(__file__).parent.parent / "docs" / "results" / "choices.csv"
 KINDS = ("people", "products", "places")
 SIZES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (
-    "kind", "records", "choice", "epsilon", "recall", "comparisons", "bytes", "seconds", "same",
+    "kind", "records", "choice", "epsilon", "recall", "covered", "comparisons", "bytes", "seconds", "same",
     "all_pairs_bytes", "all_pairs_seconds", "bins_bytes", "bins_seconds", "planning_seconds",
 )  # fmt: skip
 
@@ -41,6 +41,7 @@ def measure(kind: str, records: int) -> dict[str, object]:
             COLUMNS,
             (
                 *(kind, records, choice.tell(), choice.largest_epsilon, choice.tell_recall()),
+                choice.tell_covered(),
                 *(round(choice.comparisons.expected), round(choice.bytes.expected), round(choice.usual, 1)),
                 choice.agreed,
                 *_told(_least(kind, records, lambda one: one.all_pairs)),
@@ -82,9 +83,10 @@ def tell(row: dict[str, object]) -> str:
     days = " (more than a day: nothing sensible)" if float(str(row["seconds"])) > 86_400 else ""
     choice = str(row["choice"])
     if choice.startswith("routed"):
-        choice = f"routed by {choice.count(';') + 1} keys (ε = 0)"
+        choice = f"routed by {choice.count(';') + 1} keys (ε = 0 for covered records)"
     cells = (
         *(row["kind"], f"{int(str(row['records'])):,}", f"{choice}{days}", row["recall"]),
+        row["covered"],
         *(shown(""), shown("all_pairs_"), shown("bins_")),
     )
     return f"| {' | '.join(map(str, cells))} |"

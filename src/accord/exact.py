@@ -57,7 +57,8 @@ def share(value: object) -> Fraction:
     except ValueError:
         found = Fraction(-1)
     if not 0 <= found <= 1:
-        raise ValueError("is a share from 0 to 1, such as 0.01 or '1%'")
+        percent = "" if part or not 1 < found <= 100 else f". Did you mean '{text(found)}%'?"
+        raise ValueError(f"is a share from 0 to 1, such as 0.01 or '1%'{percent}")
     return found
 
 

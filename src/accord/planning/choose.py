@@ -7,8 +7,8 @@ options that meet them,
 
     1. the quickest with ε = 0, if it takes at most ten minutes, or the stated limit; of these rather one that
        is sure to find all matches, unless that takes over ten seconds and another one is a *bargain*: it is
-       quicker, takes a tenth of the seconds or of the bytes, is expected to find 97 % of its matches, and
-       covers as many records as wished;
+       quicker, takes a tenth of the seconds or of the bytes, is expected to find 97 % of its matches, or as
+       many as stated, and covers as many records as wished;
     2. else the quickest.
 
 Where none does, the nearest is shown, which keeps the ε and fails by the least, with what would help: that is
@@ -108,7 +108,8 @@ def misses(option: Option, wish: Wanted) -> list[Miss]:
     if option.recall is None and recall > 0:
         found.append(Miss("recall", "nobody can tell what it finds", inf))
     elif option.recall is not None and option.recall < recall - _SLACK:
-        words = f"it finds {option.recall:.1%} of the matches, but {recall:.1%} are wanted"
+        wanted = f"the agreement finds {recall:.1%}" if wish.by_default else f"{recall:.1%} are wanted"
+        words = f"it finds {option.recall:.1%} of the matches, but {wanted}"
         found.append(Miss("recall", words, recall / max(option.recall, _SLACK)))
     if option.covered is None or option.covered < wish.covered - _SLACK:
         share = "an unknown share" if option.covered is None else f"{1 - option.covered:.2%}"
@@ -166,7 +167,7 @@ def _preference(option: Option) -> tuple[float, float, bool, float]:
 
 def _bargains(options: Sequence[Option], best: Option, wish: Wanted) -> list[Option]:
     """Options with ε = 0 that find a little less than the best one, at a fraction of its cost."""
-    if not best.free or not best.recall or not wish.by_default or best.usual <= _MOMENT:
+    if not best.free or not best.recall or best.usual <= _MOMENT:
         return []
     return [
         one
@@ -174,8 +175,8 @@ def _bargains(options: Sequence[Option], best: Option, wish: Wanted) -> list[Opt
         if one.free
         and one.usual < best.usual
         and min(one.usual / best.usual, one.bytes.expected / best.bytes.expected) <= _TENTH
-        and (one.recall or 0.0) >= _MOST_OF_THEM * best.recall
-        and all(miss.name == "recall" for miss in misses(one, wish))
+        and (not wish.by_default or (one.recall or 0.0) >= _MOST_OF_THEM * best.recall)
+        and all(wish.by_default and miss.name == "recall" for miss in misses(one, wish))
     ]
 
 

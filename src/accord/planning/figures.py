@@ -177,7 +177,7 @@ class Option:
         """As a share, with a mark if it is estimated."""
         if self.covered is None:
             return "?"
-        return "all" if self.covered == 1 else f"~{self.covered:.2%}"
+        return "all" if self.covered == 1 and not self.condition else f"~{self.covered:.2%}"
 
     def tell(self) -> str:
         """In a few words."""

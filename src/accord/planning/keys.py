@@ -35,15 +35,16 @@ LEAST_GAIN = 0.0006
 """Of all pairs, for each record that a pass has room for in a key."""
 _PLAIN = 0.97
 """By which a key of one field more is cheaper at the same price."""
-_SESSION = 8_000
+_SESSION = 5_000
 """Records whose comparisons, one each, take as long as the session of a pass."""
-_STARTS = tuple((times, share) for times in (0.25, 0.5, 1.0, 2.0, 4.0) for share in (0.0, 0.5, 0.9))
-"""For each start, by how much the least gain counts, and how much the share of uncovered records does."""
+_STARTS, _SHAKEN = 24, 0.5
+"""From how many starts the search goes, and by how much their ranks are shaken: the factor's logarithm has this
+standard deviation."""
 _GROUP = 5
 """Uncovered records that share a key, about."""
 _ROUNDS = 20
 _SLACK = 1e-9
-_COUNTED = 1 << 16
+_COUNTED = 1 << 18
 """Records of a table whose coverage is followed from pass to pass."""
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 """Ones in an octet."""
@@ -123,16 +124,17 @@ def choose_keys(
     sides: Sequence[Side],
     covered: float,
     least: float = LEAST_GAIN,
+    most_cap: int = CAPS[-1],
 ) -> list[ChosenKey]:
     """The best set found. `queries`: how many a pass asks with a cap of 1. `covered`: the least share of
     records to be covered on each of these sides. `least`: what a pass must find for its price, as a share of
-    the pairs."""
+    the pairs. `most_cap`: the largest cap that the tables leave room for."""
     if not any(key.met.any() for key in keys):
         return []
-    for most in (keep_margin(1.0 - covered, queries), 1.0 - covered):
+    for most in (keep_margin(1.0 - covered, min(queries, _COUNTED)), 1.0 - covered):
         search = _Search(keys, sides, most)
-        search.add_candidates(queries, least)
-        found = max((search.improve(search.start(*how)) for how in _STARTS), key=search.worth)
+        search.add_candidates(queries, least, most_cap)
+        found = max((search.improve(search.start(number)) for number in range(_STARTS)), key=search.worth)
         if found:
             break
     return [ChosenKey(keys[one.key].fields, one.cap) for one in found]
@@ -153,11 +155,11 @@ class _Search:
         self._met = np.stack([key.met for key in keys]).astype(np.float32)
         self._candidates: list[_Candidate] = []
 
-    def add_candidates(self, queries: int, least: float) -> None:
+    def add_candidates(self, queries: int, least: float, most_cap: int) -> None:
         """All keys with all caps that leave few enough uncovered by themselves."""
         session = _SESSION / max(1, queries)
         for number, key in enumerate(self._keys):
-            for cap in CAPS if key.met.any() else ():
+            for cap in (cap for cap in CAPS if cap <= most_cap and key.met.any()):
                 over = {side: _over(key.sharers[side], cap) for side in self._sides}
                 placed = prod(sharers.placed(cap) for sharers in key.sharers.values())
                 price = least * (cap / _PLAIN ** len(key.fields) + session)
@@ -180,14 +182,19 @@ class _Search:
             apart *= 1 - np.float32(one.placed) * self._met[one.key]
         return apart
 
-    def start(self, times: float, share: float) -> list[_Candidate]:
-        """One pass after the other, each with the largest gain for its price."""
+    def start(self, number: int) -> list[_Candidate]:
+        """One pass after the other, each with the largest gain for its price, and rather one that leaves few
+        uncovered. All starts but the first shake the ranks, always in the same way."""
+        drawn = np.random.default_rng(number).normal(0, _SHAKEN if number else 0, len(self._candidates))
+        factors = {
+            id(one): float(factor) for one, factor in zip(self._candidates, np.exp(drawn), strict=True)
+        }
 
         def rank(gain: float, one: _Candidate) -> float:
-            return gain / one.price * (1 - share * one.uncovered / max(self._most, 1e-12))
+            return gain / one.price * factors[id(one)] * (1 - one.uncovered / max(2 * self._most, 1e-12))
 
         chosen: list[_Candidate] = []
-        while len(chosen) < MOST_PASSES and (more := self._best(chosen, rank, times)):
+        while len(chosen) < MOST_PASSES and (more := self._best(chosen, rank)):
             chosen.append(more)
         return chosen
 
@@ -208,10 +215,7 @@ class _Search:
         return chosen
 
     def _best(
-        self,
-        chosen: Sequence[_Candidate],
-        rank: Callable[[float, _Candidate], float],
-        times: float = 1.0,
+        self, chosen: Sequence[_Candidate], rank: Callable[[float, _Candidate], float]
     ) -> _Candidate | None:
         """The next candidate that earns its price, and keeps enough records covered; the first one need not
         earn it."""
@@ -221,7 +225,7 @@ class _Search:
         ranked = []
         for one in self._candidates:
             gain = one.placed * float(gains[one.key])
-            if one.key not in taken and gain > 0 and (not chosen or gain >= times * one.price):
+            if one.key not in taken and gain > 0 and (not chosen or gain >= one.price):
                 ranked.append((rank(gain, one), one))
         ranked.sort(key=lambda some: -some[0])
         before = {side: _unite([one.over[side] for one in chosen]) for side in self._sides}

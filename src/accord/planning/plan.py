@@ -75,6 +75,7 @@ MARGIN = 0.1
 _MOST_COUNTED, _FEW_COUNTED = 1 << 20, 1 << 15
 """The most rows of a synthetic table by which it is counted how many share a key: where keys are chosen or
 compared, and where costs alone are shown."""
+_NO_SALT = "00000000"
 _ROUTED_PAIRS = 8_000
 """Synthetic pairs on which keys are chosen; what they find is estimated on others."""
 _FEW_PAIRS = 250_000
@@ -205,15 +206,17 @@ class _Planner:
         all that have its fields and its rule, and found once."""
         agreed, sizes = self._agreement, self._asked.sizes
         grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
-        known = agreed.model_dump_json(include={"fields", "salt", "rule"})
+        known = agreed.model_dump_json(include={"fields", "rule"})
         covered = self._asked.wish.covered
         known += repr((sizes, grids[:1], agreed.output, self._terms.matches, covered))
         if known not in _routes:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))
-            pairs = make_up_pairs(agreed, _ROUTED_PAIRS)
-            samples = make_up_samples(agreed, sizes, _MOST_COUNTED)
-            found = routed_variant(agreed, pairs, samples, covered, self._terms.matches)
+            # Under one salt for all, on which no choice may depend.
+            plain = agreed.model_copy(update={"salt": _NO_SALT})
+            pairs = make_up_pairs(plain, _ROUTED_PAIRS)
+            samples = make_up_samples(plain, sizes, _MOST_COUNTED)
+            found = routed_variant(plain, pairs, samples, covered, self._terms.matches)
             _routes[known] = None if found is None else (found.blocking, found.protocol)
         kept = _routes[known]
         return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})

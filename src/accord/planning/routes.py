@@ -19,6 +19,7 @@ from accord.fields.columns import Records
 from accord.fields.recipe import DATE_WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, Hash, NumberField, TextField
 from accord.planning.keys import CAPS, LEAST_GAIN, Key, choose_keys
+from accord.protocols.parts.lanes import HASHES
 from accord.protocols.routed import Routed
 from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import Passes, PassSpec, build_blocking
@@ -28,6 +29,7 @@ from accord.rules.blocking.passes import Pass
 from accord.rules.evaluate import Tables, holds
 from accord.rules.implied import reach
 from accord.rules.thresholds import step_of
+from accord.secure.okvs.sizes import MOST
 from accord.side import Side
 
 _MOST_FIELDS = 12
@@ -64,7 +66,8 @@ def routed_variant(
     trials = _Trials(agreement, tables, accepted, samples, covered)
     keys = [key for names in _combine(agreement) if (key := trials.try_key(names)) is not None]
     queries = min(sample.size for sample in samples.values())
-    chosen = choose_keys(keys, queries, _promised(agreement), covered, _least(agreement, matches))
+    least, most_cap = _least(agreement, matches), _most_cap(samples)
+    chosen = choose_keys(keys, queries, _promised(agreement), covered, least, most_cap)
     passes = [
         PassSpec(
             name=" and ".join(name.replace("_", " ") for name in one.fields),
@@ -80,6 +83,11 @@ def _promised(agreement: Agreement) -> list[Side]:
     """The sides whose promise depends on coverage."""
     output = agreement.output
     return [] if output.answers else [side for side in Side if side is not output.learner]
+
+
+def _most_cap(samples: Mapping[Side, Sample]) -> int:
+    """The largest cap with which the values of a pass can be listed."""
+    return MOST // (HASHES * max(sample.size for sample in samples.values()))
 
 
 def _routed(agreement: Agreement, passes: list[PassSpec], cap: int) -> Agreement:
