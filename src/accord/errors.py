@@ -173,8 +173,10 @@ class FullBatchError(SeriesError):
 
 
 class UncoveredError(AccordError):
-    """{share} are not covered: the promise holds unless {unless}. You allow {allowed} %. Nothing was charged,
-    and nobody was called. Agree on a larger cap or a finer key (`accord plan`), or allow it with
+    """{share} are not covered by the promise, since each {crowded}: {passes}. You allow {allowed} %. Nothing
+    was charged and no partner was called. Empty the values that stand for no value, such as a switchboard's
+    number or a default date. Or agree on a larger cap or a finer key for this pass, or on all pairs, which
+    cover every record (`accord plan --recall 1`): the partner sees that you ask. Or allow it with
     `uncovered=` {enough}%."""
 
     exit_code = 6

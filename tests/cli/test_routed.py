@@ -162,7 +162,7 @@ def test_keys_without_bins_are_no_trouble(folder: Path, typed: tuple[str, ...]) 
 
 def test_what_the_partner_learns_is_told(folder: Path) -> None:
     told = " ".join(accord(folder, "check", "agreement.toml").stdout.split())
-    assert "of a key that more than 1 to 4, by pass, of its records share" in told
+    assert "where more than 1 to 4 (by pass) of its records share a key" in told
     assert "to the side that asks: in which passes, and at which rank, a matching pair met" in told
     strict = " ".join(accord(folder, "check", "strict.toml").stdout.split())
     assert "that the run is refused, if more than 1" in strict

@@ -58,7 +58,7 @@ def crowd(folder: Path) -> dict[Side, Office]:
 
 @pytest.fixture(autouse=True)
 def all_may_be_uncovered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "_UNCOVERED", 1)
+    monkeypatch.setattr(request, "UNCOVERED", 1)
 
 
 @pytest.fixture

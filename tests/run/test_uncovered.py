@@ -151,7 +151,7 @@ def test_a_run_that_is_resumed_was_allowed_before(tmp_path: Path, monkeypatch: p
     with pytest.raises(UncoveredError):
         faults.link(both)
     with monkeypatch.context() as patch:
-        patch.setattr(request, "_UNCOVERED", 1)
+        patch.setattr(request, "UNCOVERED", 1)
         faults.link(both, Wire(12))
     assert office.run is not None
     assert not office.run.manifest.done

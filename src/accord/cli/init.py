@@ -221,12 +221,18 @@ def _tell_cost(text: str) -> None:
     from accord.agreement.file import parse_agreement
     from accord.exact import text as written
     from accord.forecast.expected import look_ahead
+    from accord.planning.choose import tell_trade
+    from accord.planning.plan import PlanQuestion, agreed_network, make_plan
     from accord.privacy.events import describe_cost
     from accord.side import Side
 
     agreed = parse_agreement(text)
     if outlook := look_ahead(agreed, None, None):
         say(f"Expected: {outlook.describe()}.", err=True)
+    assert agreed.expected is not None
+    plan = make_plan(agreed, PlanQuestion((agreed.expected.A, agreed.expected.B), agreed_network(agreed)))
+    if trade := tell_trade(plan.options, plan.choice):
+        say(trade, err=True)
     told = agreed.leakage(Side.A)
     say(f"Promise: {describe_cost(told.cost)}.", err=True)
     epsilon, delta = (written(one or Fraction(0)) for one in (told.epsilon, told.delta))

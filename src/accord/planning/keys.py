@@ -38,8 +38,8 @@ _PLAIN = 0.97
 _SESSION = 5_000
 """Records whose comparisons, one each, take as long as the session of a pass."""
 _STARTS, _SHAKEN = 24, 0.5
-"""From how many starts the search goes, and by how much their ranks are shaken: the factor's logarithm has this
-standard deviation."""
+"""From how many starts the search goes, and by how much their ranks are shaken: the standard deviation of a
+factor's logarithm."""
 _GROUP = 5
 """Uncovered records that share a key, about."""
 _ROUNDS = 20
@@ -152,7 +152,12 @@ class _Search:
 
     def __init__(self, keys: Sequence[Key], sides: Sequence[Side], most: float) -> None:
         self._keys, self._sides, self._most = keys, sides, most
-        self._met = np.stack([key.met for key in keys]).astype(np.float32)
+        # Most pairs share the same keys as others: each set of keys once, with its share of the pairs.
+        packed, counts = np.unique(
+            np.packbits(np.stack([key.met for key in keys]), axis=0), axis=1, return_counts=True
+        )
+        self._met = np.unpackbits(packed, axis=0, count=len(keys)).astype(np.float32)
+        self._shares = (counts / counts.sum()).astype(np.float32)
         self._candidates: list[_Candidate] = []
 
     def add_candidates(self, queries: int, least: float, most_cap: int) -> None:
@@ -173,11 +178,11 @@ class _Search:
 
     def worth(self, chosen: Sequence[_Candidate]) -> float:
         """What a set finds less what it costs."""
-        return 1.0 - float(self._apart(chosen).mean()) - sum(one.price for one in chosen)
+        return 1.0 - float(self._apart(chosen).sum()) - sum(one.price for one in chosen)
 
     def _apart(self, chosen: Sequence[_Candidate]) -> NDArray[np.float32]:
-        """How likely each pair meets in none of these passes."""
-        apart = np.ones(self._met.shape[1], np.float32)
+        """Of pairs with the same keys, the share that meets in none of these passes."""
+        apart = self._shares.copy()
         for one in chosen:
             apart *= 1 - np.float32(one.placed) * self._met[one.key]
         return apart
@@ -205,10 +210,10 @@ class _Search:
             return gain - one.price
 
         for _ in range(_ROUNDS):
-            rests = [[*chosen[:at], *chosen[at + 1 :]] for at in range(len(chosen)) if len(chosen) > 1]
+            rests = [[*chosen[:at], *chosen[at + 1 :]] for at in range(len(chosen))]
             more = [(rest, self._best(rest, rank)) for rest in (*rests, chosen)]
             grown = [[*rest, one] for rest, one in more if one and len(rest) < MOST_PASSES]
-            best = max([*rests, *grown], key=self.worth, default=chosen)
+            best = max([*filter(None, rests), *grown], key=self.worth, default=chosen)
             if self.worth(best) <= self.worth(chosen) + _SLACK:
                 break
             chosen = best
@@ -220,7 +225,7 @@ class _Search:
         """The next candidate that earns its price, and keeps enough records covered; the first one need not
         earn it."""
         # No product of matrices: its threads would wait for each other on a busy machine.
-        gains = np.einsum("kp,p->k", self._met, self._apart(chosen)) / self._met.shape[1]
+        gains = np.einsum("kp,p->k", self._met, self._apart(chosen))
         taken = {one.key for one in chosen}
         ranked = []
         for one in self._candidates:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from accord.exact import text
 from accord.preparing.own_table import describe_layout
+from accord.privacy.budget import UNCOVERED
 from accord.wording import counted, tell_share
 
 
@@ -86,10 +88,17 @@ def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
         each = [f"{_rows(rows)} {lacks} of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         lines.append(f"No {by}     {', '.join(each)}; every row {has}")
     if any(read["uncovered_of"].values()):
+        stops = ""
+        if read["uncovered"] > UNCOVERED * read["records"]:
+            stops = (
+                f" A run does not start above {text(100 * UNCOVERED)} %, unless you allow it (`uncovered=`)."
+            )
         lines.append(
             f"Uncovered  {tell_share(read['uncovered'], read['records'])}: the promise does not hold for "
-            "them. A larger cap or a finer key in the agreement helps, see `accord plan`"
+            f"them.{stops} A larger cap or a finer key in the agreement helps, see `accord plan`"
         )
+    elif read["uncovered_of"]:
+        lines.append(f"Covered    all {_rows(read['records'])}")
     for one in read.get("over_cap", ()):
         uncovered = read["uncovered_of"][one["pass"]]
         shared = f"{_rows(uncovered)} share a key with {one['cap']} or more others; " if uncovered else ""

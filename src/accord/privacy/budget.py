@@ -17,6 +17,8 @@ from accord.privacy.accounting import basic, exact
 from accord.privacy.events import Cost, Event, PublicBins, describe_cost, is_free
 from accord.wording import counted
 
+UNCOVERED = Fraction(1, 100)
+"""The share of one's own records that a conditional promise may leave uncovered, by default."""
 MOST_EPSILON = 1_000
 """A larger limit limits nothing, and says so less plainly than none."""
 

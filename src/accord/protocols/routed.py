@@ -291,13 +291,13 @@ class Routed(Slotless):
         if self.over == "refuse":
             return ()
         return (
-            f"of a key that more than {self._tell_caps(task, side)} of its records share: which of them took "
-            "part. There a record that matches nothing can take the place of one that matches;",
+            f"where more than {self._tell_caps(task, side)} of its records share a key: which of these took "
+            "part. A record that matches nothing can take the place of one that matches there;",
         )
 
     def _tell_caps(self, task: Task, side: Side) -> str:
         caps = sorted({cap[side] for cap in self._caps(task)})
-        return f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,}, by pass,"
+        return f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,} (by pass)"
 
     def widths(self, task: Task) -> list[int]:
         # Noise follows from keys and caps alone.

@@ -166,9 +166,10 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     records = _load(request, side, state, tell, entropy if cut is None else None)
     require_size(records.size)
     task.protocol.refuse_records(task, side, records)
-    uncovered = task.protocol.coverage(task, side, records).count
+    coverage = task.protocol.coverage(task, side, records)
+    uncovered = coverage.count
     if cut is None:
-        request.require_covered(uncovered, records.size)
+        request.require_covered(coverage, records.size)
     release = task.protocol.release(task, side, records.size)
     standing: OwnStanding
     if request.series is None:

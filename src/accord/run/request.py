@@ -21,15 +21,15 @@ from accord.arguments import require, require_flag, require_share, require_text,
 from accord.errors import UncoveredError, UsageError
 from accord.exact import Number, text
 from accord.peer.connection import Reach
-from accord.privacy.events import UNLESS
+from accord.privacy.budget import UNCOVERED
+from accord.privacy.events import CROWDED
+from accord.protocols.base import Coverage
 from accord.state.manifest import Manifest, StoredRequest
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, settled
 from accord.table.sources.opening import TableLike, require_table, settle
 from accord.wording import tell_share
 from accord.workers.choice import OnCluster, require_workers
-
-_UNCOVERED = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,26 @@ class Request:
         require("reach", self.reach, "a Reach", Reach)
         require_sound(self.agreement)
         self._require_declared()
-        self.require_covered(0, 0)
+        self._allowed_uncovered()
         self.layout.require_known(self.agreement.names, self.agreement.lists)
         self.reach.require_way()
 
-    def require_covered(self, uncovered: int, records: int) -> None:
+    def _allowed_uncovered(self) -> Fraction:
+        return UNCOVERED if self.uncovered is None else require_share("uncovered", self.uncovered)
+
+    def require_covered(self, coverage: Coverage, records: int) -> None:
         """Raise if more of one's own records are uncovered than their owner allows."""
-        allowed = _UNCOVERED if self.uncovered is None else require_share("uncovered", self.uncovered)
+        allowed, uncovered = self._allowed_uncovered(), coverage.count
         if uncovered > allowed * records:
+            passes = (
+                f"{one.uncovered:,} in pass '{one.name}' (cap {one.cap})"
+                for one in sorted(coverage.passes, key=lambda one: -one.uncovered)
+                if one.uncovered
+            )
             raise UncoveredError(
                 share=tell_share(uncovered, records),
-                unless=UNLESS["leave-out"],
+                crowded=CROWDED,
+                passes=", ".join(passes),
                 allowed=text(allowed * 100),
                 enough=-(-100 * uncovered // records),
             )
