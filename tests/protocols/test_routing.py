@@ -75,6 +75,20 @@ def test_ranks_are_distinct_below_the_cap_and_none_is_left_free_in_vain(
     assert found.over == sum(max(0, count - cap) for count in there.values())
 
 
+@pytest.mark.parametrize("keys", [(1, 2, 3, 4), (1, 1, 1, 4), (1, 1, 1, 1)])
+def test_as_many_priorities_are_drawn_whether_or_not_a_key_is_full(keys: tuple[int, ...]) -> None:
+    """The partner waits meanwhile."""
+    asked = list[int]()
+
+    def priority(records: NDArray[np.int64]) -> NDArray[np.uint64]:
+        asked.extend(records.tolist())
+        return records.astype(np.uint64)
+
+    made = routing.placing(keys_of(*keys), 2, Seeded(1), priority)
+    assert sorted(asked) == [0, 1, 2, 3]
+    assert len(made.record) == sum(min(2, count) for count in Counter(keys).values())
+
+
 def test_a_record_of_several_keys_has_a_rank_in_each() -> None:
     record, key = np.array([0, 0, 0, 1, 1]), np.array([7, 8, 9, 8, 9], np.uint64)
     found = placing((record, key), 2, Seeded(1))

@@ -80,13 +80,11 @@ def placing(
 
 
 def _placed(record: Ints, group: Ints, cap: int, priority: Callable[[Ints], Words]) -> NDArray[np.bool_]:
-    """Which entries are placed, given entries that stand together by key."""
-    placed = np.ones(len(group), np.bool_)
-    full = np.flatnonzero((np.bincount(group) > cap)[group])
-    if len(full):
-        order = full[np.argsort(priority(record[full]))]
-        order = order[np.argsort(group[order], kind="stable")]
-        placed[order] = _among(group[order]) < cap
+    """Which entries are placed, given entries that stand together by key. Every entry gets a priority, also
+    where no key is full: the partner waits, and the time must not depend on how many are."""
+    order = np.lexsort((priority(record), group))
+    placed = np.empty(len(group), np.bool_)
+    placed[order] = _among(group) < cap
     return placed
 
 
