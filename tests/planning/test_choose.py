@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from accord.datasets.starter import starter
-from accord.planning.choose import Wanted, choose, explain, misses, warn
+from accord.planning.choose import Wanted, choose, explain, misses, tell_trade, warn
 from accord.planning.figures import Option, Range, TimeSpent
+from accord.protocols.parts.output import Output
+from accord.protocols.routed import Routed
 from accord.side import Side
 
 AGREED = starter("products")
@@ -261,3 +264,18 @@ def test_what_is_sure_to_find_all_is_not_praised_for_being_the_quickest() -> Non
         assert choice.all_pairs
         why = explain(every, choice, missed, wish)
         assert ("the quickest with ε = 0 that is sure to find all matches" in why) == sure
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_of_an_answer_no_coverage_is_traded(exact: bool) -> None:
+    """No promise depends on it, and the side that asks sees no pair."""
+    kinds = Output(answer="count", exact=exact, epsilon=None if exact else Fraction(1)), Output()
+    protocol = Routed(name="routed")
+    agreements = (AGREED.model_copy(update={"protocol": protocol, "output": one}) for one in kinds)
+    options = [routed(1, agreement=one) for one in agreements]
+    answer, pairs = (tell_trade([every_pair(60), one], one) for one in options)
+    assert "covered" in pairs
+    assert "pass" in pairs
+    assert answer
+    assert "cover" not in answer
+    assert "pass" not in answer

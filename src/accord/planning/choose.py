@@ -221,11 +221,15 @@ def tell_trade(options: Sequence[Option], choice: Option) -> str:
     every = min((one for one in options if one.all_pairs), key=cost, default=None)
     if every is None or choice.recall is None or choice.covered is None or not choice.keys:
         return ""
+    saved = f"All pairs would take {lasting(every.seconds.expected)} and {sized(round(every.bytes.expected))}"
+    missed = f"about {1 - choice.recall:.1%} of the matches are expected to be missed"
+    if choice.agreement.output.answers:
+        # No promise depends on coverage, and no pair is seen.
+        return f"{saved} and find every match. Here {missed}."
     return (
-        f"All pairs would take {lasting(every.seconds.expected)} and {sized(round(every.bytes.expected))}, "
-        f"find every match and cover every record. Here about {1 - choice.recall:.1%} of the matches are "
-        f"expected to be missed and {1 - choice.covered:.2%} of the records not to be covered, and the side "
-        f"that asks sees in which of the {counted(choice.keys, 'pass', 'passes')} a pair met."
+        f"{saved}, find every match and cover every record. Here {missed} and {1 - choice.covered:.2%} of "
+        "the records not to be covered, and the side that asks sees in which of the "
+        f"{counted(choice.keys, 'pass', 'passes')} a pair met."
     )
 
 
