@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from accord.errors import AccountError, BudgetError, DamagedError, SnapshotError, StateError, UsageError
 from accord.privacy.budget import Budget
-from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
+from accord.privacy.events import NO_COST, AllPairs, Cost, Event, ExactAnswer, Intersection, Promise
 from accord.privacy.release import Snapshot
 from accord.state.accounts import accounts
 from accord.state.database import Database
@@ -359,6 +359,13 @@ def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
     assert account.spent == Cost(Fraction(4), 40 * TENTH.cost.delta)
     assert account.tight is not None
     assert 1 < account.tight < 4
+
+
+def test_an_account_proves_no_number_where_nothing_is_promised(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(Cost(Fraction(1), Fraction(0))))
+    ledger.charge(ask("r", event=ExactAnswer(), snapshot=None), never, NOW)
+    account, *_ = accounts(ledger.runs(), ledger.budgets())
+    assert (account.spent, account.tight) == (None, None)
 
 
 def test_a_change_of_limits_is_one_transaction(ledger: Ledger, path: Path) -> None:

@@ -134,11 +134,12 @@ def account(name: str, all_runs: Sequence[Entry], budgets: Mapping[str, Budget])
     runs = [run for run in all_runs if run.dataset == name]
     budget = budgets.get(name, Budget())
     paid = [run.event for run in runs if run.paid]
-    tight = None if budget.cost is None else spent(paid, budget.cost.delta)
+    sums = promised(paid)
+    tight = None if budget.cost is None or sums is None else spent(paid, budget.cost.delta)
     partners = sorted({run.partner for run in runs})
     shown = {partner: _add_up([run for run in runs if run.partner == partner]) for partner in partners}
     covers = min((covered for covered in map(covered_records, paid) if covered is not None), default=None)
-    return Account(name, budget, len(runs), promised(paid), left(budget, paid), tight, covers, shown)
+    return Account(name, budget, len(runs), sums, left(budget, paid), tight, covers, shown)
 
 
 def _add_up(runs: Sequence[Entry]) -> Cost | None:
