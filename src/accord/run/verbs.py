@@ -60,8 +60,8 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
     only with `force`. `tell` is called with what happens, in this thread; `reach` says how long to wait. In a
     csv, cells that a spreadsheet would take for formulas get a quote in front, unless `raw` is set. `workers`
-    processes share the comparisons, as many as the side that wants fewer allows; by default one, and from ten
-    million comparisons on one for each core. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
+    processes share the comparisons, as many as the side that wants fewer allows; by default one, or one for
+    each core where one process would take 20 seconds. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
     "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
     `trust_cluster`. `series` names the series of runs that this one begins or continues, if the agreement
     declares one: give the whole table as it is now, and only what is new in it is compared; with
