@@ -38,7 +38,8 @@ def tell_kept(matches: int, found: int | None) -> str:
 def tell_share(some: int, records: int) -> str:
     """How many of one's own records, and which share that is."""
     share = 100 * some / max(1, records)
-    return f"{some:,} of your {records:,} records ({share:.{1 if share >= 1 else 2}f} %)"
+    told = "under 0.01" if 0 < share < 0.01 else f"{share:.{1 if share >= 1 else 2}f}"
+    return f"{some:,} of your {records:,} records ({told} %)"
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:

@@ -65,7 +65,7 @@ def test_of_small_tables_sessions_cost_more_than_caps() -> None:
 
 
 def test_sides_without_a_promise_ask_for_no_coverage_but_lose_what_finds_no_place() -> None:
-    crowd = key("crowd", range(900), crowded=RECORDS, sharers=100)
+    crowd = key("crowd", range(900), crowded=RECORDS, sharers=16)
     assert choose_keys([crowd], MANY, (), 0.995, 0.001) == [ChosenKey(("crowd",), CAPS[-1])]
 
 

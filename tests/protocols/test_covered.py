@@ -57,7 +57,7 @@ def places(keys: Keys, cap: int, order: tuple[int, ...]) -> dict[Placed, Fractio
         patch.setattr(routing, "below", below)
         while True:
             bounds.clear()
-            made = routing.placing(keys_of(*keys), cap, Seeded(1), lambda records: ranked[records])
+            made = routing.placing(keys_of(*keys), cap, Seeded(1), ranked)
             place = frozenset(zip(made.record.tolist(), made.rank.tolist(), strict=True))
             found[place] += Fraction(1, prod(bounds))
             while tape and tape[-1] == bounds[len(tape) - 1] - 1:

@@ -9,7 +9,6 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -53,7 +52,7 @@ def keys_of(*keys: int | None) -> Keys:
 def placing(keys: Keys, cap: int, entropy: Entropy, key: bytes = bytes(32)) -> Placing:
     """Of records that are named by their numbers, in an installation with this placing key."""
     ids = pa.array(np.arange(int(keys[0].max(initial=-1)) + 1)).cast(pa.large_string())
-    return routing.placing(keys, cap, entropy, partial(priorities(key, ids), b"pass"))
+    return routing.placing(keys, cap, entropy, priorities(key, ids))
 
 
 # -- ranks -------------------------------------------------------------------------------------------------
@@ -73,20 +72,6 @@ def test_ranks_are_distinct_below_the_cap_and_none_is_left_free_in_vain(
     there = Counter(key for key in keys if key is not None)
     assert Counter(found.key.tolist()) == {key: min(cap, count) for key, count in there.items()}
     assert found.over == sum(max(0, count - cap) for count in there.values())
-
-
-@pytest.mark.parametrize("keys", [(1, 2, 3, 4), (1, 1, 1, 4), (1, 1, 1, 1)])
-def test_as_many_priorities_are_drawn_whether_or_not_a_key_is_full(keys: tuple[int, ...]) -> None:
-    """The partner waits meanwhile."""
-    asked = list[int]()
-
-    def priority(records: NDArray[np.int64]) -> NDArray[np.uint64]:
-        asked.extend(records.tolist())
-        return records.astype(np.uint64)
-
-    made = routing.placing(keys_of(*keys), 2, Seeded(1), priority)
-    assert sorted(asked) == [0, 1, 2, 3]
-    assert len(made.record) == sum(min(2, count) for count in Counter(keys).values())
 
 
 def test_a_record_of_several_keys_has_a_rank_in_each() -> None:

@@ -111,7 +111,7 @@ def misses(option: Option, wish: Wanted) -> list[Miss]:
         wanted = f"the agreement finds {recall:.1%}" if wish.by_default else f"{recall:.1%} are wanted"
         words = f"it finds {option.recall:.1%} of the matches, but {wanted}"
         found.append(Miss("recall", words, recall / max(option.recall, _SLACK)))
-    if option.covered is None or option.covered < wish.covered - _SLACK:
+    if wish.covered and (option.covered is None or option.covered < wish.covered - _SLACK):
         share = "an unknown share" if option.covered is None else f"{1 - option.covered:.2%}"
         words = f"it leaves {share} of the records uncovered, but at most {1 - wish.covered:.2%} is wanted"
         factor = inf if not option.covered else wish.covered / option.covered

@@ -48,9 +48,11 @@ _KNOWN = 0.5
 _LONGEST = 8
 """Letters of a word in an alphabet of its own."""
 
+NO_SALT = "00000000"
+"""Under which choices are made, so that none depends on a salt."""
 _FINEST = 10**12
 """Of a step that is written as a decimal."""
-_FEWEST, _MOST_TABLES = 20_000, 16
+_FEWEST, _MOST_TABLES = 10_000, 10
 """Rows of all tables by which it is counted how many records share a key, and how many tables they fill."""
 _MOST_KEPT = 4
 _tables: dict[tuple[str, int], tuple[Columns, ...] | None] = {}
@@ -101,17 +103,18 @@ def make_up_samples(agreement: Agreement, sizes: tuple[int, int], most: int) -> 
 
 
 def _find_tables(agreement: Agreement, rows: int) -> tuple[Columns, ...] | None:
-    """Synthetic tables of so many rows, made once for the same fields."""
+    """Synthetic tables of so many rows, made once for the same fields. How many records share a key does not
+    depend on the salt, so there is one for all."""
     keys = {name: spec for name, spec in agreement.fields.items() if not _is_filter(spec)}
-    known = agreement.model_copy(update={"fields": keys}).model_dump_json(include={"fields", "salt"})
+    known = agreement.model_copy(update={"fields": keys}).model_dump_json(include={"fields"})
     if (known, rows) not in _tables:
         while len(_tables) >= _MOST_KEPT:
             _tables.pop(next(iter(_tables)))
-        _tables[known, rows] = _make_tables(keys, agreement.salt, rows)
+        _tables[known, rows] = _make_tables(keys, rows)
     return _tables[known, rows]
 
 
-def _make_tables(keys: Mapping[str, FieldSpec], salt: str, rows: int) -> tuple[Columns, ...] | None:
+def _make_tables(keys: Mapping[str, FieldSpec], rows: int) -> tuple[Columns, ...] | None:
     """Some tables of so many rows: of short ones several, so that chance decides less."""
     if not keys:
         return None
@@ -120,7 +123,7 @@ def _make_tables(keys: Mapping[str, FieldSpec], salt: str, rows: int) -> tuple[C
         people = _people(generate_people(rows, 1.0, seed))
         more = _others(np.random.default_rng(seed), fields, people)
         try:
-            table = load_records(_with(people[0], more) if more else people[0], fields, salt, (), Layout())
+            table = load_records(_with(people[0], more) if more else people[0], fields, NO_SALT, (), Layout())
         except AccordError:
             return None
         tables.append(table.columns)

@@ -31,7 +31,7 @@ from accord.planning.costs import ALL, Drawn, Spared, Terms, is_greedy
 from accord.planning.figures import Option, Plan, cost
 from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
-from accord.planning.made_up import make_up_pairs, make_up_samples
+from accord.planning.made_up import NO_SALT, make_up_pairs, make_up_samples
 from accord.planning.recall import recall_of, share_met
 from accord.planning.routes import routed_variant
 from accord.planning.saved import OFTEN
@@ -75,8 +75,7 @@ MARGIN = 0.1
 _MOST_COUNTED, _FEW_COUNTED = 1 << 20, 1 << 15
 """The most rows of a synthetic table by which it is counted how many share a key: where keys are chosen or
 compared, and where costs alone are shown."""
-_NO_SALT = "00000000"
-_ROUTED_PAIRS = 8_000
+_ROUTED_PAIRS = 6_000
 """Synthetic pairs on which keys are chosen; what they find is estimated on others."""
 _FEW_PAIRS = 250_000
 """All of these are compared in seconds, so no keys are looked for."""
@@ -189,6 +188,8 @@ class _Planner:
         fewer = self._asked.wish.recall is not None
         others = blockings(agreed, self._asked.sizes, fewer)
         routed = self._routed()
+        if routed is not None and _has_same_passes(routed, agreed):
+            routed = None
         found = self.options([agreed, *other_protocols(agreed), *others, *([routed] if routed else [])])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
@@ -213,7 +214,7 @@ class _Planner:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))
             # Under one salt for all, on which no choice may depend.
-            plain = agreed.model_copy(update={"salt": _NO_SALT})
+            plain = agreed.model_copy(update={"salt": NO_SALT})
             pairs = make_up_pairs(plain, _ROUTED_PAIRS)
             samples = make_up_samples(plain, sizes, _MOST_COUNTED)
             found = routed_variant(plain, pairs, samples, covered, self._terms.matches)
@@ -404,6 +405,15 @@ class _Planner:
 
     def _met(self, task: Task, samples: Mapping[Side, Sample]) -> float | None:
         return None if self._pairs is None else share_met(task, *self._pairs, samples)
+
+
+def _has_same_passes(one: Agreement, other: Agreement) -> bool:
+    """Whether both route by the same keys and caps, in whatever order."""
+
+    def passes(agreement: Agreement) -> set[str]:
+        return {part.model_dump_json(exclude={"name"}) for part in agreement.passes}
+
+    return one.protocol == other.protocol and passes(one) == passes(other)
 
 
 def _number(value: Fraction | None) -> float | None:

@@ -22,7 +22,6 @@ from accord.exact import text
 from accord.fields.schema import is_shown
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS
-from accord.protocols.routed import Routed
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
@@ -102,16 +101,17 @@ def with_epsilon(agreement: Agreement, epsilon: Fraction) -> Agreement | None:
 
 def tell_blocking(agreement: Agreement) -> str:
     """The blocking in a few words; empty where everything is compared."""
-    caps = [""] * len(agreement.passes)
-    if isinstance(agreement.protocol, Routed):
-        caps = [f" (cap {_tell_cap(one, agreement.protocol)})" for one in agreement.passes]
+    caps = [_tell_cap(one, getattr(agreement.protocol, "cap", None)) for one in agreement.passes]
     told = (" × ".join(_tell(part) for part in one.parts) for one in agreement.passes)
     return "; ".join(words + cap for words, cap in zip(told, caps, strict=True))
 
 
-def _tell_cap(one: PassSpec, protocol: Routed) -> str:
-    caps = dict.fromkeys(Side, protocol.cap) if one.caps is None else one.caps
-    return "/".join(dict.fromkeys(str(caps[side]) for side in Side))
+def _tell_cap(one: PassSpec, usual: int | None) -> str:
+    """The cap of a pass, by side if it has two; `usual` where the pass has none, None without caps."""
+    if usual is None:
+        return ""
+    caps = dict.fromkeys(Side, usual) if one.caps is None else one.caps
+    return f" (cap {'/'.join(dict.fromkeys(str(caps[side]) for side in Side))})"
 
 
 def _tell(part: AnyPart) -> str:

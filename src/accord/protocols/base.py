@@ -518,7 +518,9 @@ def prepare(
 ) -> OwnSide:
     """My side of a new run. *Requires* noise that was drawn for this very table, as its release draws it."""
     slots = task.protocol.make_slots(task, side, records, noise, entropy)
-    # Of an installation that has one run: a linkage takes the key of its state instead.
-    priority = priorities(entropy.stream("placing key").bytes(KEY), records.ids)
+    priority = None
+    if task.protocol.places:
+        # Of an installation that has one run: a linkage takes the key of its state instead.
+        priority = priorities(entropy.stream("placing key").bytes(KEY), records.ids)
     own = side, records, partner_size, slots, entropy, released, padding
     return OwnSide(*own, priority=priority)

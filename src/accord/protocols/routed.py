@@ -328,8 +328,7 @@ class Routed(Slotless):
         return 1 - apart
 
     def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
-        leaves_out = self.over == "leave-out"
-        sides = [side for side in Side if leaves_out and self.guarantee(task, side).unless]
+        sides = [side for side in Side if self.guarantee(task, side).unless and not task.output.answers]
         caps = list(zip(task.blocking.passes, self._caps(task), strict=True))
         return min((samples[s].covered((one, of[s]) for one, of in caps) for s in sides), default=1.0)
 

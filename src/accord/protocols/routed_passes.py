@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +85,7 @@ class Passes:
         assert priority is not None
         one = self.task.blocking.passes[lane.number]
         keys, fixed = one.keys(side, own.columns, len(own)), self.fixed.stream(f"pass {lane.number}")
-        return placing(keys, lane.caps[side], fixed, partial(priority, one.definition))
+        return placing(keys, lane.caps[side], fixed, priority)
 
     def gather(self, engine: Engine) -> Party[Comparer]:
         """Whoever compares."""

@@ -63,26 +63,24 @@ class Placing:
     """(record, key) that found no rank: more records had the key than the cap."""
 
 
-def placing(
-    keys: tuple[Indices, Words], cap: int, entropy: Entropy, priority: Callable[[Ints], Words]
-) -> Placing:
+def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy, priority: Words) -> Placing:
     """Ranks for the records of each key: for those with the least priority where a key has more than the cap.
-    *Distribution* of the ranks: for the records that are placed, uniform among all ways to give them distinct
-    ranks below the cap, and independent of everything else."""
+    Each record of the table has a priority. *Distribution* of the ranks: for the records that are placed,
+    uniform among all ways to give them distinct ranks below the cap, and independent of everything else."""
     record, key = keys
     _, group = np.unique(key, return_inverse=True)
     order = arrangement(entropy.stream("order"), group)
     record, key, group = record[order], key[order], group[order]
-    placed = _placed(record, group, cap, priority)
+    placed = _placed(group, cap, priority[record])
     record, key, group = record[placed], key[placed], group[placed]
     rank = _ranks(_among(group), cap, entropy.stream("ranks"))
     return Placing(record, key, rank, len(order) - len(record))
 
 
-def _placed(record: Ints, group: Ints, cap: int, priority: Callable[[Ints], Words]) -> NDArray[np.bool_]:
-    """Which entries are placed, given entries that stand together by key. Every entry gets a priority, also
-    where no key is full: the partner waits, and the time must not depend on how many are."""
-    order = np.lexsort((priority(record), group))
+def _placed(group: Ints, cap: int, priority: Words) -> NDArray[np.bool_]:
+    """Which entries are placed, given entries that stand together by key. All are sorted, also where no key
+    is full: the partner waits, and the time must not depend on how many are."""
+    order = np.lexsort((priority, group))
     placed = np.empty(len(group), np.bool_)
     placed[order] = _among(group) < cap
     return placed

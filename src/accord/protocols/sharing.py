@@ -75,7 +75,7 @@ class Sharers:
             return 1.0
         before = share(self._sizes[1], cap)
         power = min(float(cap), max(0.0, log2(here / before))) if before else float(cap)
-        return float(self.times**power)
+        return min(1 / here, float(self.times**power))
 
 
 @dataclass(frozen=True, eq=False)

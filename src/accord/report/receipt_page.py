@@ -137,7 +137,8 @@ def guarantee(agreement: Agreement) -> Section:
     condition = CONDITION + (
         " It does not cover sizes."
         if agreement.output.answers
-        else " It does not cover sizes, or records that match; those whose match is found are disclosed."
+        else " It does not cover sizes, or records that match; those whose match is found are disclosed. It "
+        "does not hold where the last column says so."
         if agreement.series is None
         else f" {series_section.CONDITION}"
     )

@@ -10,6 +10,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.entropy import Entropy
 from accord.errors import DataError, Fault
 from accord.fields.columns import Records
@@ -17,7 +20,6 @@ from accord.privacy.events import Event
 from accord.protocols.parts.comparers import InTurn, Staff
 from accord.protocols.parts.journal import Forgetful, Journal
 from accord.protocols.parts.phases import Stopwatch
-from accord.protocols.parts.priorities import Priority
 from accord.protocols.parts.slots import ANY_PADDING, Padding, Slots
 from accord.protocols.parts.standing import ALONE, Standing
 from accord.side import Side
@@ -68,7 +70,7 @@ class OwnSide:
     """For what is too much for memory."""
     standing: Standing = ALONE
     """What the run goes on from."""
-    priority: Priority | None = field(default=None, repr=False)
+    priority: NDArray[np.uint64] | None = field(default=None, repr=False)
     """Which records of a full key are placed, where the protocol places records."""
     staff: Staff = field(default_factory=InTurn)
     """Who compares."""

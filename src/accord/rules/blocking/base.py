@@ -15,7 +15,6 @@ would tell that two slots are one record. [HMFS17, §2.2.4; one-sided replicatio
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -274,19 +273,8 @@ def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blo
         tables = max(part.tables if isinstance(part, LshSpec) else 1 for part in spec.parts)
         for table in range(tables):
             parts = tuple(_part(part, fields, salt, table) for part in spec.parts)
-            found.append(Pass(name, parts, spec.caps, _definition(spec, fields, table)))
+            found.append(Pass(name, parts, spec.caps))
     return Blocking(tuple(found))
-
-
-def _definition(spec: PassSpec, fields: Fields, table: int) -> bytes:
-    """The columns that a pass is made of, each with what is derived from it. Names of fields and passes,
-    cleaning, ranges, sizes and caps are left out: the partner could propose others."""
-    made = set[str]()
-    for name in (name for part in spec.parts for name in part.names):
-        derive = fields[name].derive
-        what = derive.model_dump() if isinstance(derive, Spec) else derive
-        made.add(json.dumps([sorted(fields[name].columns(name)), what]))
-    return json.dumps([table, *sorted(made)]).encode()
 
 
 def _part(spec: AnyPart, fields: Fields, salt: str, table: int) -> PassPart:

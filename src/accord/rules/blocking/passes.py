@@ -88,8 +88,6 @@ class Pass:
 
     caps: Mapping[Side, int] | None = None
     """How many records of each side meet in a key (protocols/routed.py), where it is said of this pass."""
-    definition: bytes = b""
-    """What its keys are made of, in canonical bytes: the same in every agreement with the same columns."""
 
     @cached_property
     def bins(self) -> int:
