@@ -581,7 +581,7 @@ def test_tables_with_equal_answers_give_equal_drafts(
     types = tuple(f"{name}={kind}" for name, kind in zip(header, KINDS, strict=True))
     written = tmp_path / "written.toml"
     written.write_text(f'delimiter = "{"tab" if delimiter == chr(9) else delimiter}"\nencoding = "utf-8"\n')
-    told = Told(table, str(table), True, types, (800, 800), layout=written)
+    told = Told(table, str(table), True, types, (300, 300), layout=written)
     out = tmp_path / "drawn.toml"
     draft_from(told, out, force=True)
     # The first one drawn is what all others are compared with.

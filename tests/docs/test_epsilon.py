@@ -26,13 +26,11 @@ def test_the_table_of_choices_is_what_was_planned() -> None:
     assert [line for line in table if line not in planned] == []
 
 
-def test_of_ten_million_only_people_are_linked_within_a_day() -> None:
-    """And these by keys, in as many hours as the page says."""
-    most = {str(row["kind"]): row for row in choices() if row["records"] == "10000000"}
-    hours = {kind: float(str(row["seconds"])) / 3600 for kind, row in most.items()}
-    assert str(most["people"]["choice"]).startswith("routed")
-    assert f"For ten million people per side it is `routed`, in {hours['people']:.0f} h" in PAGE
-    assert min(hours["products"], hours["places"]) > 24
+def test_ten_million_records_take_more_than_a_day() -> None:
+    most = [float(str(row["seconds"])) / 3600 for row in choices() if row["records"] == "10000000"]
+    assert len(most) == 3
+    assert min(most) > 24
+    assert "For ten million records per side there is nothing sensible: more than a day" in PAGE
 
 
 def test_what_is_said_of_plans_and_runs_is_true() -> None:

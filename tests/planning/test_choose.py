@@ -39,9 +39,9 @@ def every_pair(seconds: float) -> Option:
 
 
 def test_a_few_seconds_are_not_worth_a_match() -> None:
-    for seconds, cheap in ((10, 0.9), (11, 1.0)):
-        agreed, other = replace(every_pair(seconds), agreed=True), routed(cheap)
-        assert (choose([agreed, other], Wanted().no_worse_than(agreed))[0] is other) == (seconds > 10)
+    for seconds in (15, 16):
+        agreed, other = replace(every_pair(seconds), agreed=True), routed(1.5)
+        assert (choose([agreed, other], Wanted().no_worse_than(agreed))[0] is other) == (seconds > 15)
 
 
 def codes(*options: Option, sizes: tuple[int, int] = (1000, 1000)) -> list[str]:

@@ -6,7 +6,7 @@ defaults are those of the agreement: no larger ε, and no fewer matches, but for
 options that meet them,
 
     1. the quickest with ε = 0, if it takes at most ten minutes, or the stated limit; of these rather one that
-       is sure to find all matches, unless that takes over ten seconds and another one is a *bargain*: it is
+       is sure to find all matches, unless that takes over 15 seconds and another one is a *bargain*: it is
        quicker, takes a tenth of the seconds or of the bytes, is expected to find 97 % of its matches, or as
        many as stated, and covers as many records as wished;
     2. else the quickest.
@@ -44,7 +44,7 @@ _NEARLY = 0.01
 """Of all matches, those that may be missed for it if nothing need be told at all: estimates are no better."""
 _LOW = 0.9
 """A recall worth a word."""
-_MOMENT = 10.0
+_MOMENT = 15.0
 """Runs shorter than this need no justification (seconds)."""
 _BOUND = 1.5
 """How many times as long as the processor the network must take, to be what a run waits for."""

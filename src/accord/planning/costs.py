@@ -61,9 +61,9 @@ _VALUE_MEMORY = 130
 """For a value that an intersection lists or asks for, its record included: measured likewise."""
 _POINT_MEMORY = 80
 """For a point that is listed in routing: a guess."""
-_SET_UP = 2.0
-"""Seconds to load compiled kernels, to connect, and for the set-up with its first silent OTs: measured once,
-on a Neoverse-N1."""
+_SET_UP = 6.0
+"""Seconds of a command beside its comparisons: imports, compiled kernels, the estimate for the consent, the
+connection, and the first silent OTs. Measured with small tables, two parties on two cores."""
 _START, _SHARED = 2.0, 1.04
 """Seconds until workers have started and met, a guess; and what a comparison costs more among two of them, as
 measured on a Neoverse-N1."""
