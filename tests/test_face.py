@@ -81,7 +81,7 @@ def tell(notice: accord.Notice) -> None:
 
 
 def agree(offer: accord.Offer) -> bool:
-    return offer.cost.epsilon < 2 and "no value" in offer.learned[-1]
+    return offer.cost is not None and offer.cost.epsilon < 2 and "no value" in offer.learned[-1]
 
 
 simulation: accord.Simulation = accord.simulate("a.csv", Path("b.csv"), agreement, runs=3, seed=1)
@@ -91,7 +91,7 @@ linked: accord.Linked = accord.link(
     "a.csv", agreement, partner="bob", listen=":7000", out=Path("out.csv"), confirm=agree, tell=tell,
     reach=accord.Reach(wait=60.0, patience=accord.Patience(silence=20.0)),
 )
-print(linked.matches + 1, linked.cost.delta, linked.receipt.name)
+print(linked.matches + 1, linked.cost and linked.cost.delta, linked.receipt.name)
 again: accord.Linked = accord.resume(linked.run, data=made, connect="host:7000", tell=tell)
 
 accord.simulate(3, made, agreement)  # wrong
