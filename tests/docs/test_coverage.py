@@ -10,10 +10,8 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations, product
-from math import prod
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -42,12 +40,17 @@ def groups(table: Table) -> dict[tuple[int, int], list[str]]:
     return found
 
 
-def placings(table: Table, cap: int) -> Iterator[Placed]:
-    """Every way to leave records out of full keys. All are equally likely."""
-    keys = groups(table)
-    ways = [list(combinations(names, min(cap, len(names)))) for names in keys.values()]
-    for chosen in product(*ways):
-        yield dict(zip(keys, chosen, strict=True))
+def placings(table: Table, cap: int) -> list[tuple[Placed, Fraction]]:
+    """Who is placed under each key, and how likely, over all orders of the records. One order decides in all
+    passes."""
+    keys, found = groups(table), Counter[tuple[tuple[str, ...], ...]]()
+    for order in permutations(name for name, _ in table):
+        first = {name: number for number, name in enumerate(order)}
+        found[tuple(tuple(sorted(sorted(n, key=first.__getitem__)[:cap])) for n in keys.values())] += 1
+    orders = found.total()
+    return [
+        (dict(zip(keys, placed, strict=True)), Fraction(often, orders)) for placed, often in found.items()
+    ]
 
 
 def views(placed: Placed, partner: Table, cap: int) -> Counter[View]:
@@ -71,24 +74,22 @@ def shares(counts: Counter[View]) -> dict[View, Fraction]:
 
 
 def one_run(table: Table, partner: Table, cap: int) -> dict[View, Fraction]:
-    every = list(placings(table, cap))
     law: dict[View, Fraction] = {}
-    for placed in every:
+    for placed, likely in placings(table, cap):
         for view, share in shares(views(placed, partner, cap)).items():
-            law[view] = law.get(view, Fraction(0)) + share / len(every)
+            law[view] = law.get(view, Fraction(0)) + share * likely
     return law
 
 
 def two_runs(table: Table, partner: Table, cap: int) -> dict[tuple[View, View], Fraction]:
     """The partner removes from its second table what it found with an even rank."""
-    every = list(placings(table, cap))
     law: dict[tuple[View, View], Fraction] = {}
-    for placed in every:
+    for placed, likely in placings(table, cap):
         for first, share in shares(views(placed, partner, cap)).items():
             gone = {name for _, name, rank in first if rank % 2 == 0}
             later = tuple(record for record in partner if record[0] not in gone)
             for second, again in shares(views(placed, later, cap)).items():
-                both = share * again / len(every)
+                both = share * again * likely
                 law[first, second] = law.get((first, second), Fraction(0)) + both
     return law
 
@@ -124,31 +125,32 @@ def test_covered_records_that_match_nothing_do_not_show(cap: int, more: int) -> 
 
 
 def crowd(cap: int, matching: int, passes: int, keyed: bool) -> tuple[Table, Table]:
-    """`cap` records that share a key in each pass, some of which match, and a stranger with or without it."""
-    names = [f"m{number}" if number < matching else f"s{number}" for number in range(cap)]
-    full: Sequence[int | None] = [0] * passes
-    others = tuple((name, tuple(full)) for name in names)
-    stranger: Record = ("x", tuple(full) if keyed else (None,) * passes)
-    partner = tuple((f"m{number}", tuple(full)) for number in range(matching))
-    return (*others, stranger), partner
+    """In each pass `cap` other records that share a key, some of which match, and a stranger with or without
+    all these keys."""
+    others: list[Record] = []
+    for at in range(passes):
+        keys = tuple(0 if place == at else None for place in range(passes))
+        others += [(f"{'m' if n < matching else 's'}{at} {n}", keys) for n in range(cap)]
+    stranger: Record = ("x", (0 if keyed else None,) * passes)
+    return (*others, stranger), tuple(one for one in others if one[0].startswith("m"))
 
 
 @pytest.mark.parametrize("cap", [1, 2, 3])
 def test_what_shows_of_a_record_that_fills_a_key(cap: int) -> None:
-    """δ for any ε is m/(c + 1) in one pass and 1 − Π(1 − δ_p) over passes; the odds rise by Π(c_p + 1)."""
-    assert "m/(c + 1)" in ROUTING
-    assert "1 − Π(1 − δ_p)" in ROUTING
-    assert "Π(c_p + 1)" in ROUTING
+    """δ for any ε is m/(c + 1) in one pass, and at most the sum over passes; the odds rise by Σc_p + 1."""
+    assert "δ_p = m/(c + 1)" in ROUTING
+    assert "over passes at most Σδ_p" in ROUTING
+    assert "up to Σc_p + 1" in ROUTING
     for passes in (1, 2) if cap < 3 else (1,):
         for matching in range(1, cap + 1):
             (with_it, partner), (without, _) = (crowd(cap, matching, passes, k) for k in (True, False))
             one, other = one_run(with_it, partner, cap), one_run(without, partner, cap)
-            shown = 1 - prod([1 - Fraction(matching, cap + 1)] * passes)
-            for factor in (Fraction(1), Fraction(3), Fraction(10**6)):
-                assert delta(one, other, factor) == shown
+            shown, of_one = delta(one, other, Fraction(1)), Fraction(matching, cap + 1)
+            assert delta(one, other, Fraction(3)) == delta(one, other, Fraction(10**6)) == shown
+            assert shown == of_one if passes == 1 else of_one < shown < passes * of_one
             ratios = {p / one[view] for view, p in other.items() if view in one}
-            assert max(ratios) <= (cap + 1) ** passes
-            assert (max(ratios) == (cap + 1) ** passes) == (matching == cap)
+            assert max(ratios) <= passes * cap + 1
+            assert (max(ratios) == passes * cap + 1) == (matching == cap)
 
 
 def test_the_counts_are_those_of_the_results() -> None:

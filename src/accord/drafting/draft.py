@@ -34,6 +34,7 @@ from accord.drafting.rules import Drafted, draft_rule, sketch_rule
 from accord.errors import AgreementError, Fault
 from accord.planning.choose import tell_trade
 from accord.planning.figures import Plan
+from accord.planning.made_up import NO_SALT
 
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
@@ -72,7 +73,6 @@ _MOST = """\
 A = {0}
 B = {1}
 """
-_NO_SALT = "00000000"
 _SERIES = """\
 # Every month goes on from the one before: a record is released once, and paid for once. Sizes of the first
 # tables and of later arrivals are declared, never counted: declare a little more than you expect.
@@ -122,14 +122,14 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
     rule = draft_rule(answers)
     # Chosen and settled under a salt that is always the same: no draft follows from its salt.
     tried = [key for keys in keys_to_try(answers) for key in keys]
-    passes = choose_passes(answers, _parse(_text(answers, rule, write_all_pairs(), tried, _NO_SALT)))
+    passes = choose_passes(answers, _parse(_text(answers, rule, write_all_pairs(), tried, NO_SALT)))
     if not passes.passes:
         text = _text(answers, rule, write_all_pairs(), (), salt)
         return MadeDraft(text, _parse(text), rule)
     longer = passes.with_more
     # With all fields that may be keys: routing has passes of its own.
     keys = list(dict.fromkeys([*longer.keys, *tried]))
-    draft = _parse(_text(answers, rule, write_passes(passes.text), keys, _NO_SALT))
+    draft = _parse(_text(answers, rule, write_passes(passes.text), keys, NO_SALT))
     plan, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
     settled = plan.choice.agreement
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
@@ -139,7 +139,7 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
         return _made(text, rule, plan, too_slow)
     more = None
     if settled.passes and passes.more is not None:
-        with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, _NO_SALT))
+        with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, NO_SALT))
         times = times_as_many(settled, with_more.passes[-1])
         more = MorePasses(passes.more.name, longer.recall, times)
     return MadeDraft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
@@ -149,12 +149,12 @@ def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
     """The draft of which only how many match comes out: routed, whatever the sizes."""
     rule, plain = draft_rule(answers), replace(answers, count_epsilon=None, overlap=None)
     tried = [key for keys in keys_to_try(plain) for key in keys]
-    draft = _parse(_text(plain, rule, write_all_pairs(), tried, _NO_SALT))
+    draft = _parse(_text(plain, rule, write_all_pairs(), tried, NO_SALT))
     passes = choose_passes(plain, draft)
     if passes.passes:
         # A place has cells, which routing takes from a blocking.
         keys = list(dict.fromkeys([*passes.keys, *tried]))
-        draft = _parse(_text(plain, rule, write_passes(passes.text), keys, _NO_SALT))
+        draft = _parse(_text(plain, rule, write_passes(passes.text), keys, NO_SALT))
     found = settle_routed(draft, count_of(epsilon), answers.overlap, answers.max_time)
     if found is None:
         problem = "only records that share a key can be counted, and none of the fields can serve as one."
@@ -178,7 +178,7 @@ def _made(text: str, rule: Drafted, plan: Plan, too_slow: bool) -> MadeDraft:
 def require_sound(answers: Answers) -> None:
     """Raise what would be wrong with the draft for these answers, before anything is learnt for it."""
     answers = replace(answers, count_epsilon=None)
-    _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), _NO_SALT))
+    _parse(_text(answers, sketch_rule(answers), write_all_pairs(), (), NO_SALT))
 
 
 def _parse(text: str) -> Agreement:
