@@ -26,6 +26,7 @@ _PLACES = {
     "DisclosedColumns": "The keys",
     "MostMatches": "The keys",
     "Expected": "The keys",
+    "Copies": "`[expected.copies]`",
     "Output": "The keys",
     "Series": "The keys",
     "By": "`[output.by]`",

@@ -144,6 +144,19 @@ def test_advice_on_a_value_that_is_enough_by_itself() -> None:
     assert not [note for note in advice(parse_agreement(strict)) if "alone" in note]
 
 
+def test_advice_on_a_column_that_every_pass_needs() -> None:
+    every = [note for note in advice(starter("patients")) if note.startswith("Every pass needs")]
+    assert not every, "its passes read different columns"
+    text = starter("patients").to_toml()
+    rest, end = text.index('[[blocking.pass]]\nname = "names"'), text.index("[protocol]")
+    [note] = [
+        note for note in advice(parse_agreement(text[:rest] + text[end:])) if "Every pass needs" in note
+    ]
+    assert "is never compared" in note
+    products = advice(starter("products"))
+    assert not [note for note in products if "Every pass" in note], "the rule needs the same"
+
+
 def test_advice_on_many_fields_and_passes_stays_short() -> None:
     agreed = starter("people")
     notes = advice(agreed)

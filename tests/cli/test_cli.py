@@ -198,7 +198,7 @@ def test_check_as_json(shop: Path) -> None:
         "uncovered": 0,
         "uncovered_of": {},
     }
-    assert facts["data"] == read | {"in_no_bin": 0, "in_no_bin_of": {"pass 1": 0}}
+    assert facts["data"] == read | {"in_no_bin": 0, "in_no_bin_of": {"pass 1": 0}, "placed": 1.0}
 
 
 def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:

@@ -267,8 +267,13 @@ def test_the_head_is_true_of_guesses(shop: Path) -> None:
     types = ("sku=id", "title=text", "maker=category", "price=price")
     typed = [word for one in types for word in ("--type", one)]
     run(shop, *FROM)
-    assert "a single row can decide a type" in (shop / "agreement.toml").read_text()
+    assert "a single row can decide it" in (shop / "agreement.toml").read_text()
     run(shop, *FROM, *typed, "--force")
+    assert "single row" in (shop / "agreement.toml").read_text(), "classes and copies are suggested, too"
+    classes = {"text": "unique", "category": "few", "price": "hundreds"}
+    fields = [*(f"{name}.cardinality={one}" for name, one in classes.items()), "price.range=0..1000"]
+    said = ("--copies", "1", "1", *(word for one in fields for word in ("--field", one)))
+    run(shop, *FROM, *typed, *said, "--force")
     assert "single row" not in (shop / "agreement.toml").read_text()
 
 
@@ -314,7 +319,7 @@ def test_tables_that_cannot_be_drafted_for(
 def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Path) -> None:
     (shop / "shop.csv").write_text("id,title,price\n1,a thing,10\n2,another,SECRET\n3,third,200000\n")
     typed = (*FROM, "--type", "price=price")
-    done = run(shop, *typed, code=4)
+    done = run(shop, *typed, "--field", "price.range=0..1000", code=4)
     assert "row 2, column 'price'" in done.stderr
     assert "row 3, column 'price'" in done.stderr
     assert "--field FIELD.missing_values" in done.stderr
@@ -373,10 +378,27 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(shop)
-    # A slip, the types, a change, Enter; names, sizes, how often, how many, how long; values, a range, a
-    # distance, nothing to show.
+    # A slip, the types, a change, Enter; names, sizes, copies, classes, how often, how many, how long.
+    # Then values, a range, a distance, nothing to show.
     often = ("monthly", "30%", "60")
-    lines = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", *often, "Sony,Bose", "0..500", "", "")
+    lines = (
+        "3=brnd",
+        "?",
+        "3=category:brand",
+        "",
+        "",
+        "",
+        "",
+        "300",
+        "",
+        "",
+        "",
+        *often,
+        "Sony,Bose",
+        "0..500",
+        "",
+        "",
+    )
     answer(monkeypatch, *lines)
     init(table="shop.csv")
     shown = capsys.readouterr().err
@@ -445,7 +467,7 @@ def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
 ) -> None:
     monkeypatch.chdir(shop)
     # The types, no id, and what is usual.
-    answer(monkeypatch, "1=skip", "", "", *[""] * 11)
+    answer(monkeypatch, "1=skip", "", "", *[""] * 14)
     init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "Which one is it? Its number, or Enter for random ids" in shown
@@ -462,9 +484,22 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     types = ("3=text 2=text 4=latitude", "", "3=category:maker 4=price", "")
     parties = ("?", "party-b", "party-b", "south")
     sizes = ("many", "0", "30000000", "100", "100")
+    copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds")
     values, ranges, within = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500"), ("-1", "2")
     often = ("daily", "once", "many", "120%", "0.4", "-1", "5")
-    answer(monkeypatch, *types, *parties, *sizes, *often, *values, *ranges, *within, "maker prize", "maker")
+    answer(
+        monkeypatch,
+        *types,
+        *parties,
+        *sizes,
+        *copies,
+        *often,
+        *values,
+        *ranges,
+        *within,
+        "maker prize",
+        "maker",
+    )
     init(table="shop.csv")
     shown = capsys.readouterr().err
     for question, refusal in (
@@ -473,6 +508,8 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         ("Your partner [party-b]", "'party-b': the two parties must have different names."),
         ("Yours [10]", "A whole number of at least 1"),
         ("Yours [10]", "'30000000': each is a whole number from 1 to 20,000,000."),
+        ("In yours [1]", "A whole number of at least 1"),
+        ("such as city=hundreds", "'maker=lots': is unknown. Known are few"),
         ("with tables that grow [once]", "once, or monthly."),
         ("Enter if nobody knows", "A share, such as 30% or 0.3."),
         ("Enter if nobody knows", "'120%': is a share of the smaller table, above 0 and at most 1."),
@@ -553,6 +590,10 @@ HEADERS = st.lists(
     WORDS.filter(lambda name: name.strip()), min_size=6, max_size=6, unique_by=lambda name: name.strip()
 )
 KINDS = ("id", "text", "date", "category", "yesno", "number")
+SAID = (
+    *(f"{name}.cardinality=hundreds" for name in ("text", "date", "category", "number")),
+    *("date.range=1900-01-01..2029-12-31", "number.range=0..1000"),
+)
 
 
 @settings(
@@ -581,7 +622,7 @@ def test_tables_with_equal_answers_give_equal_drafts(
     types = tuple(f"{name}={kind}" for name, kind in zip(header, KINDS, strict=True))
     written = tmp_path / "written.toml"
     written.write_text(f'delimiter = "{"tab" if delimiter == chr(9) else delimiter}"\nencoding = "utf-8"\n')
-    told = Told(table, str(table), True, types, (300, 300), layout=written)
+    told = Told(table, str(table), True, types, (300, 300), fields=SAID, copies=(1, 1), layout=written)
     out = tmp_path / "drawn.toml"
     draft_from(told, out, force=True)
     # The first one drawn is what all others are compared with.
@@ -596,7 +637,7 @@ def test_a_few_cells_that_cannot_be_read_lose_neither_column_nor_table(tmp_path:
     rows[7], rows[8] = "r7,Smith7,1957-02-31", "r8,Smith8,2999-01-01"
     (tmp_path / "shop.csv").write_text("\n".join(["id,surname,birth", *rows]))
     done = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "100", "100")
-    assert "1 cell of 'birth': is outside the agreed range 1900-01-01 to 2029-12-31, and so" in done.stderr
+    assert "1 cell of 'birth': is outside the agreed range 1900-01-01 to 20" in done.stderr
     assert "1 cell of 'birth': is not a date" in done.stderr
     agreed = read_agreement(tmp_path / "agreement.toml")
     assert "birth" in agreed.fields

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.planning.keys import CAPS, MOST_PASSES, ChosenKey, Key, choose_keys
+from accord.planning.wrong_fields import WrongField
 from accord.protocols.sharing import Sharers
 from accord.side import Side
 
@@ -21,12 +23,12 @@ def key(name: str, met: Sequence[int] | range, crowded: int = 0, sharers: int = 
     counts = np.ones(RECORDS, np.int64)
     counts[:crowded] = sharers
     of = Sharers(counts, None, 1.0)
-    return Key((name,), shared, dict.fromkeys(Side, of))
+    return Key((name,), (), shared, dict.fromkeys(Side, of))
 
 
 def chosen(*keys: Key, covered: float = 0.995, least: float = 0.001) -> dict[str, int]:
     found = choose_keys(keys, MANY, tuple(Side), covered, least)
-    return {one.fields[0]: one.cap for one in found}
+    return {one.key.fields[0]: one.cap for one in found}
 
 
 def test_the_least_cap_that_covers_enough_is_taken() -> None:
@@ -44,7 +46,7 @@ def test_coverage_is_that_of_all_passes_together() -> None:
     assert chosen(*both, least=0.01) == {"first": 1, "second": 1}
     other = np.ones(RECORDS, np.int64)
     other[100:112] = 2
-    apart = Key(("second",), both[1].met, dict.fromkeys(Side, Sharers(other, None, 1.0)))
+    apart = Key(("second",), (), both[1].met, dict.fromkeys(Side, Sharers(other, None, 1.0)))
     assert sorted(chosen(both[0], apart, least=0.01).values()) == [1, 2]
 
 
@@ -61,12 +63,24 @@ def test_of_small_tables_sessions_cost_more_than_caps() -> None:
     fine = [key(f"fine {n}", range(250 * n, 250 * n + 250)) for n in range(4)]
     assert set(chosen(coarse, *fine)) == {"coarse"} or len(chosen(coarse, *fine)) == 4
     few = choose_keys([coarse, *fine], 500, tuple(Side), 0.995, 0.001)
-    assert [one.fields for one in few] == [("coarse",)]
+    assert [one.key.fields for one in few] == [("coarse",)]
 
 
 def test_sides_without_a_promise_ask_for_no_coverage_but_lose_what_finds_no_place() -> None:
     crowd = key("crowd", range(900), crowded=RECORDS, sharers=16)
-    assert choose_keys([crowd], MANY, (), 0.995, 0.001) == [ChosenKey(("crowd",), CAPS[-1])]
+    assert choose_keys([crowd], MANY, (), 0.995, 0.001) == [ChosenKey(crowd, CAPS[-1])]
+
+
+def test_the_set_survives_a_wrong_column() -> None:
+    """One key finds all pairs. A second one is taken only for those with a wrong name."""
+    by_name, by_birth = key("name", range(1000)), key("birth", range(990))
+    reads = {"name": frozenset({"name"}), "birth": frozenset({"birth"})}
+    both = [replace(one, reads=reads[one.fields[0]]) for one in (by_name, by_birth)]
+    wrong = WrongField("name", frozenset({"name"}), np.ones(PAIRS, np.bool_))
+    alone = choose_keys(both, MANY, tuple(Side), 0.995, 0.001)
+    assert [one.key.fields for one in alone] == [("name",)]
+    found = choose_keys(both, MANY, tuple(Side), 0.995, 0.001, wrong=[wrong])
+    assert {one.key.fields for one in found} >= {("birth",)}
 
 
 def test_nothing_serves_where_nothing_is_shared() -> None:
@@ -82,9 +96,9 @@ def test_every_set_keeps_its_promises(drawn: list[tuple[int, int, int]]) -> None
     found = choose_keys(keys, MANY, tuple(Side), 0.995, 0.001)
     assert found == choose_keys(keys, MANY, tuple(Side), 0.995, 0.001)
     assert 0 < len(found) <= MOST_PASSES
-    assert len({one.fields for one in found}) == len(found)
+    assert len({one.key.fields for one in found}) == len(found)
     assert all(one.cap in CAPS for one in found)
     seen = np.zeros(RECORDS, np.bool_)
     for one in found:
-        seen |= keys[int(one.fields[0])].sharers[Side.A].over(one.cap)
+        seen |= one.key.sharers[Side.A].over(one.cap)
     assert seen.mean() <= 0.005

@@ -92,7 +92,13 @@ def test_what_a_cell_holds_is_no_markup_and_steers_no_terminal() -> None:
 
 def test_types_that_nobody_named_are_said_to_be_guessed() -> None:
     proposal, given = accord.propose(shop()), {"parties": PARTIES, "records": (100, 100)}
-    assert proposal.confirm(types=TYPES, **given).answers.as_guessed is False  # type: ignore[arg-type]
+    said = {
+        "cardinality": {"brand": "few", "title": "unique", "price": "unique"},
+        "copies": (1, 1),
+        "ranges": {"price": (0, 1000)},
+    }
+    assert proposal.confirm(types=TYPES, **given, **said).answers.as_guessed is False  # type: ignore[arg-type]
+    assert proposal.confirm(types=TYPES, **given).answers.as_guessed is True  # type: ignore[arg-type]
     assert proposal.confirm(types={"phone": "skip"}, **given).answers.as_guessed is True  # type: ignore[arg-type]
 
 

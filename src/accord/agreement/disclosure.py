@@ -13,7 +13,7 @@ from typing import Literal
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
-from accord.fields.schema import FieldSpec, FrequencyField, Hash, TextField
+from accord.fields.schema import FieldSpec, FrequencyField, Hash, TextField, agreed_columns
 from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_widths
 from accord.rules.implied import accepts_unseen, enough_alone
@@ -207,6 +207,7 @@ def advice(agreement: Agreement) -> list[str]:
     if len(losses) > _MOST_LOSSES:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
         notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")
+    notes += needed_by_passes(agreement)
     notes += agreement.protocol.advice(agreement.task)
     if agreement.output.exact:
         notes.append(EXACT)
@@ -242,6 +243,26 @@ def describe_lists(agreement: Agreement) -> list[str]:
     specs = (spec for spec in agreement.fields.values() if isinstance(spec, FrequencyField))
     said = {spec.list: spec.public_source for spec in specs if spec.public_source is not None}
     return [f"'{name}' is said to be made of public data: {source}" for name, source in said.items()]
+
+
+def needed_by_passes(agreement: Agreement) -> list[str]:
+    """A warning of columns that every pass needs, unless the rule needs the same equality anyway."""
+    if not agreement.passes or not agreement.plan.losses(agreement.rule):
+        return []
+    read = {
+        name: {*columns} if len(columns := spec.columns(name)) == 1 else set[str]()
+        for name, spec in agreement.fields.items()
+    }
+    needed = [
+        set[str]().union(*(read[n] for part in one.parts for n in part.names)) for one in agreement.passes
+    ]
+    common = [column for column in agreed_columns(agreement.fields) if all(column in one for one in needed)]
+    if not common:
+        return []
+    return [
+        f"Every pass needs {_listed(common)}: a pair in which it is empty or wrong is never compared. "
+        "Add a pass over other fields."
+    ]
 
 
 def alone(agreement: Agreement) -> list[str]:

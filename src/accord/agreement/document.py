@@ -70,6 +70,9 @@ Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
 
 
+MOST_COPIES = 64
+
+
 def _say_once(fields: dict[str, FieldSpec]) -> dict[str, FieldSpec]:
     """A field that names itself says nothing: it has the same bytes as one that is silent."""
     silent: dict[str, dict[str, object]] = {name: {} for name in fields}
@@ -104,11 +107,37 @@ class Parties(Spec):
     B: PartyName
 
 
+class Copies(Spec):
+    """The most records that one person or thing usually has in the table of each side."""
+
+    A: StrictInt = Field(default=1, ge=1, le=MOST_COPIES)
+    B: StrictInt = Field(default=1, ge=1, le=MOST_COPIES)
+
+    def of(self, side: Side) -> int:
+        return self.A if side is Side.A else self.B
+
+
 class Expected(Spec):
     """How many records each side expects to have: for prices that both see before they begin."""
 
     A: StrictInt = Field(ge=1, le=MOST_RECORDS)
     B: StrictInt = Field(ge=1, le=MOST_RECORDS)
+    copies: Copies = Copies()
+    """The most records that one person or thing usually has in a table."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Copies only where there are some."""
+        return {name: value for name, value in write(self).items() if name != "copies" or self.has_copies}
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether a table may hold a person or thing several times."""
+        return self.copies != Copies()
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.A, self.B
 
 
 class MostMatches(Spec):

@@ -65,6 +65,10 @@ def init(
         tuple[int, int] | None,
         typer.Option(metavar="A B", help="About how many records each side has; written into the agreement."),
     ] = None,
+    copies: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="A B", help="The most records that one person or thing usually has on a side."),
+    ] = None,
     parties: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="The names of both parties.")
     ] = None,
@@ -81,7 +85,7 @@ def init(
             help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of "
             "a date or a number; within=N, how far apart matching prices, dates or places may be; "
             "missing=differs|skip|error, what an empty cell means; missing_values=V,V, cells that count as "
-            "empty; repeatable.",
+            "empty; cardinality=few|hundreds|thousands|unique, how many different values; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -104,12 +108,22 @@ def init(
             help="The share of the smaller table that is expected to match; a run shows at most twice that."
         ),
     ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="The least share of matches that should be right.", show_default="the best F1"),
+    ] = None,
     max_time: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="What a run may take; default: 600 s with ε = 0, else a day."),
     ] = None,
     monthly: Annotated[
         bool, typer.Option("--monthly", help="It is done again and again, with tables that grow.")
+    ] = False,
+    allow_unplaced: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unplaced", help="Write a draft in which many of your records can meet no other."
+        ),
     ] = False,
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
@@ -149,7 +163,9 @@ def init(
         answers = {
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
             "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
+            "--precision": precision,
             "--monthly": monthly, "--answer": answer, "--answer-epsilon": answer_epsilon,
+            "--copies": copies, "--allow-unplaced": allow_unplaced,
             "--encoding": encoding,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
@@ -168,12 +184,15 @@ def init(
         yes=yes,
         types=tuple(type_ or ()),
         records=records,
+        copies=copies,
+        allow_unplaced=allow_unplaced,
         parties=parties,
         disclose=tuple(disclose or ()),
         fields=tuple(field or ()),
         count_epsilon=(answer_epsilon or _USUAL_EPSILON) if counts else None,
         rarity=rarity,
         overlap=overlap,
+        precision=precision,
         max_time=max_time,
         monthly=monthly,
         make_ids=make_ids,

@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from accord.cli.words import as_own_options
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from accord.agreement.document import Agreement
     from accord.cli.init_told import Told
     from accord.drafting.confirming import Columns
@@ -39,19 +38,23 @@ def ask_all(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
     """What the columns are, then all that the command line has not said yet."""
     from accord.drafting.confirming import find_fields, find_id
     from accord.drafting.draft import require_sound
+    from accord.preparing.suggesting import suggest_answers
 
     seen, told = _ask_fields(seen, told)
     fields = [one.is_ for one in find_fields(seen.columns, told.as_of)]
     if find_id(seen.columns) is None:
         told = replace(told, make_ids=True)
     types = tuple(f"{one.name}={one.is_.typed}" for one in seen.columns)
-    told = replace(told, types=types)
+    told = replace(told, types=types, suggested=suggest_answers(seen, told.as_of, date.today()))
     # No answer mends what the command line says.
     require_sound(answers_of(seen, told))
     if told.parties is None:
         told = _ask_parties(seen, told)
     if told.records is None:
         told = _ask_records(seen, told)
+    if told.copies is None:
+        told = _ask_copies(seen, told)
+    told = _ask_cardinality(seen, told)
     shown = told.count_epsilon is None
     if not told.monthly and shown:
         told = _ask_often(seen, told)
@@ -208,6 +211,39 @@ def _ask_records(seen: SeenTable, told: Told) -> Told:
     return _settle(seen, "Your partner's", usual, lambda typed: replace(told, records=(own, _number(typed))))
 
 
+def _ask_copies(seen: SeenTable, told: Told) -> Told:
+    """The most records of one person or thing on each side."""
+    assert told.suggested is not None
+    say("How many records may one person or thing have in each table, at the most?", err=True)
+
+    def take_own(typed: str) -> Told:
+        return replace(told, copies=(_number(typed), 1))
+
+    own, _ = _settle(seen, "In yours", str(told.suggested.copies), take_own).copies or (1, 1)
+    return _settle(seen, "In your partner's", "1", lambda typed: replace(told, copies=(own, _number(typed))))
+
+
+def _ask_cardinality(seen: SeenTable, told: Told) -> Told:
+    """The class of each field: as the table suggests, or as its owner says."""
+    from accord.drafting.answers import Answers
+    from accord.fields.cardinality import MEANINGS
+
+    answers: Answers = answers_of(seen, told)
+    if not answers.cardinality:
+        return told
+    say("How many different values do the fields have? The agreement says it in these words:", err=True)
+    for name, declared in answers.cardinality.items():
+        say(f"  {name}: {declared} ({MEANINGS[declared]})", err=True)
+
+    def take(typed: str) -> Told:
+        changes = {name: declared for name, _, declared in (one.partition("=") for one in typed.split())}
+        classes = {**answers.cardinality, **changes}
+        said = tuple(f"{name}.cardinality={declared}" for name, declared in classes.items())
+        return replace(told, fields=(*told.fields, *said))
+
+    return _settle(seen, "Press Enter if this is right, or type changes such as city=hundreds", "", take)
+
+
 def _ask_often(seen: SeenTable, told: Told) -> Told:
     from accord.drafting.confirming import find_id
     from accord.preparing.seen import NO_SERIES
@@ -285,8 +321,10 @@ def _ask_ranges(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import RANGED
 
     for one in _open(fields, told, "range", RANGED):
-        usual = "..".join(RANGED[one.kind])
-        told = _settle(seen, f"{one.name}: from .. to", usual, partial(_add, told, "range", one.name, usual))
+        assert told.suggested is not None
+        limits = told.suggested.ranges.get(one.name, RANGED[one.kind])
+        usual = "..".join(limits)
+        told = _settle(seen, f"{one.name}: from .. to", usual, partial(_add, told, "range", one.name, ""))
     return told
 
 
@@ -374,9 +412,11 @@ def command_line(told: Told) -> str:
     words += [word for option, given in options for one in given for word in (option, one)]
     words += ["--parties", *told.parties] if told.parties else []
     words += ["--records", *map(str, told.records)] if told.records else []
+    words += ["--copies", *map(str, told.copies)] if told.copies else []
     if told.count_epsilon is not None:
         words += ["--answer", "count", "--answer-epsilon", told.count_epsilon]
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
+    words += ["--precision", f"{told.precision:g}"] if told.precision is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
     words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
     words += ["--as-of", told.as_of.isoformat()] if told.as_of else []

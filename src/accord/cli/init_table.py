@@ -10,8 +10,11 @@ import shlex
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
 
 from accord.cli.check_layout import ask_format, tell_ids
 from accord.cli.init_card import card_of, own_card, require_cards, write_cards, write_own_card
@@ -33,9 +36,10 @@ if TYPE_CHECKING:
 def draft_from(told: Told, out: Path, force: bool) -> None:
     """Write a draft for this table, and how the table is laid out."""
     from accord.preparing.draft import draft
-    from accord.preparing.fit import tell_crowded
+    from accord.preparing.fit import tell_crowded, tell_meeting
     from accord.preparing.own_table import write_layout
     from accord.preparing.seen import confirmed
+    from accord.preparing.suggesting import suggest_answers
     from accord.table.sinks.files import require_target, write_file
     from accord.table.sources.opening import input_files
 
@@ -48,6 +52,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 
         seen, told = ask_all(seen, told)
     else:
+        told = replace(told, suggested=suggest_answers(seen, told.as_of, date.today()))
         _tell_left_out(seen, told)
     _require_answers(seen, told)
     answers = confirmed(seen, answers_of(seen, told), told.make_ids)
@@ -57,6 +62,8 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     say("Learning weights from made-up records: this takes some seconds.", err=True)
     made = draft(answers)
     check = _try(made.agreement, seen, told)
+    _tell_own(tell_meeting(made.agreement, check))
+    _require_places(told, check)
     write_file(out, made.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, made, out, beside)
@@ -69,7 +76,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     """Write how a table fits an agreement that is there."""
     from accord.agreement.file import read_agreement
-    from accord.preparing.fit import lacking_columns
+    from accord.preparing.fit import lacking_columns, tell_meeting
     from accord.preparing.own_table import write_layout
     from accord.table.sources.opening import input_files
 
@@ -96,11 +103,23 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     elif lacking_columns(agreed, seen, told.as_of):
         _tell_left_out(seen, told)
     check = _try(agreed, seen, told, fixed=True)
+    _tell_own(tell_meeting(agreed, check))
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
     tell_ids(check)
     write_own_card(agreed, agreement, beside, told, check.layout)
+
+
+def _require_places(told: Told, check: TableCheck) -> None:
+    """Refuse a draft under which many of one's own records can meet no other, unless the owner allows it."""
+    if check.placed >= _PLACED or told.allow_unplaced:
+        return
+    if told.asks and typer.confirm("Few records can meet. Write the draft all the same?", err=True):
+        return
+    problem = f"Only {check.placed:.0%} of your records find a place in some pass. The others match nothing."
+    mend = "Name more columns with --type, or correct --copies and the cardinality of fields (--field)."
+    raise UsageError(problem=f"{problem} {mend} --allow-unplaced writes the draft all the same.")
 
 
 def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
@@ -212,6 +231,8 @@ def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
     )
 
 
+_PLACED = 0.9
+"""The least share of one's own records that must find a place."""
 _MENDS = (
     "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
     "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "

@@ -14,10 +14,11 @@ from accord.wording import did_you_mean
 
 if TYPE_CHECKING:
     from accord.drafting.answers import Answers
+    from accord.drafting.proposing import Suggestion
     from accord.preparing.seen import SeenTable
     from accord.table.sources.opening import Place
 
-_WORDS = ("values", "range", "within", "missing", "missing_values")
+_WORDS = ("values", "range", "within", "missing", "missing_values", "cardinality")
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,15 @@ class Told:
     disclose: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     """What is said of fields: FIELD.WORD=VALUE."""
+    copies: tuple[int, int] | None = None
+    allow_unplaced: bool = False
+    suggested: Suggestion | None = None
+    """What the table suggests where nothing is said."""
     count_epsilon: str | None = None
     """Of a count, where only that is asked for."""
     rarity: bool = False
     overlap: float | None = None
+    precision: float | None = None
     max_time: float | None = None
     monthly: bool = False
     make_ids: bool = False
@@ -53,12 +59,15 @@ class Told:
         """The options that say what is written into an agreement."""
         given = {
             "--records": self.records,
+            "--copies": self.copies,
+            "--allow-unplaced": self.allow_unplaced,
             "--parties": self.parties,
             "--disclose": self.disclose,
             "--field": self.fields,
             "--answer": self.count_epsilon,
             "--rarity": self.rarity,
             "--overlap": self.overlap,
+            "--precision": self.precision,
             "--max-time": self.max_time,
             "--monthly": self.monthly,
         }
@@ -74,24 +83,31 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
     """What a draft is made of; sizes that nobody has said yet are 1. Raises what cannot be drafted."""
     from accord.drafting.answers import Answers, in_order
     from accord.drafting.confirming import find_fields
+    from accord.drafting.proposing import Suggestion
 
     said = said_of_fields(told.fields)
+    fields = in_order([one.is_ for one in find_fields(seen.columns, told.as_of)])
+    usual = (told.suggested or Suggestion()).of(one.name for one in fields)
+    adds = usual.adds_to(said["cardinality"], said["range"], told.copies)
     return Answers(
-        fields=in_order([one.is_ for one in find_fields(seen.columns, told.as_of)]),
+        fields=fields,
         records=told.records or (1, 1),
         parties=told.parties or Answers.parties,
         disclose=told.disclose,
         values=_lists(said["values"]),
-        ranges={name: _range(text) for name, text in said["range"].items()},
+        ranges=usual.ranges | {name: _range(text) for name, text in said["range"].items()},
+        cardinality={**usual.cardinality, **said["cardinality"]},  # type: ignore[dict-item]
+        copies=told.copies or (usual.copies, 1),
         within=said["within"],
         missing=said["missing"],
         missing_values=_lists(said["missing_values"]),
         count_epsilon=told.count_epsilon,
         rarity=told.rarity,
         overlap=told.overlap,
+        precision=told.precision,
         max_time=told.max_time,
         monthly=told.monthly,
-        as_guessed=not told.asks and any(one.guessed for one in seen.columns),
+        as_guessed=not told.asks and (adds or any(one.guessed for one in seen.columns)),
     )
 
 

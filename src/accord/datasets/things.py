@@ -150,6 +150,25 @@ def draw_day(rng: Random, things: Things, whose: Ints, other: bool) -> pa.Array:
     return _err(rng, np.datetime_as_string(first + (days[whose] + late).clip(0, span - 1)), other)
 
 
+def draw_words(count: int, turn: int) -> Words:
+    """So many words that mean nothing, other ones for each turn."""
+    words = np.random.default_rng(turn).permutation(np.unique(_vocabulary()))
+    if count <= len(words):
+        return words[:count]
+    numbers = np.arange(count).astype(str)
+    return np.char.add(np.char.add(np.resize(words, count), " "), numbers)
+
+
+def slip_in(rng: Random, cells: Words, rate: float) -> Words:
+    """The cells, some of them mistyped."""
+    return _slip(rng, cells, rate)
+
+
+def err_in(rng: Random, cells: Words, other: bool) -> pa.Array:
+    """The cells, some of them missing or another row's."""
+    return _err(rng, cells, other)
+
+
 def _common(rng: Random, count: int, size: int | tuple[int, int]) -> Ints:
     """Numbers below `count`, the first of which come up most."""
     return np.floor(count * rng.random(size) ** 2.5).astype(np.int64)

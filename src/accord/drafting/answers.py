@@ -16,8 +16,10 @@ from math import inf
 from pydantic import ValidationError
 
 from accord.agreement.document import PARTY_PATTERN
-from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, ColumnKind, Confirmed
+from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, PARTS, SEVERAL, ColumnKind, Confirmed
 from accord.errors import AgreementError, Fault
+from accord.fields.cardinality import CLASSES, Cardinality
+from accord.fields.cardinality import MEANINGS as OF_CLASSES
 from accord.fields.making import parse_date
 from accord.planning.plan import MOST_PLANNED
 from accord.protocols.parts.output import Output
@@ -44,6 +46,10 @@ APART = {
 """Types whose values may lie apart, and by how much: days, years, units, degrees for both coordinates."""
 LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: (), ColumnKind.YESNO: ("yes", "no")}
 """Types with a list of values; without one a category is hashed."""
+_UNCOUNTED = {ColumnKind.MIDDLE, ColumnKind.SEX, ColumnKind.YESNO, ColumnKind.LATITUDE, ColumnKind.LONGITUDE}
+COUNTED = frozenset(ColumnKind) - {*LOCAL, *PARTS, *_UNCOUNTED}
+"""Types of which the owner says how many different values they have."""
+MOST_COPIES = 64
 TITLES = ("title", "name", "product", "item")
 """What a text is called that names a thing."""
 POLICIES = ("differs", "skip", "error")
@@ -66,9 +72,15 @@ class Answers:
     within: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cardinality: Mapping[str, Cardinality] = field(default_factory=dict)
+    """How many different values a field has, by class; a field without one is as usual for its type."""
+    copies: tuple[int, int] = (1, 1)
+    """The most records that one person or thing usually has in the tables of A and of B."""
     rarity: bool = False
     overlap: float | None = None
     """The share of the smaller table that is expected to match; None where nobody knows."""
+    precision: float | None = None
+    """The least share of matches that should be right; None for the best F1."""
     max_time: float | None = None
     """Seconds that a run may take; None for what is usual (planning/choose.py)."""
     monthly: bool = False
@@ -96,6 +108,7 @@ class Answers:
             ("`accord init --field {}.within`", self.within, APART),
             ("`accord init --field {}.missing`", self.missing, MEANINGS),
             ("`accord init --field {}.missing_values`", self.missing_values, MEANINGS),
+            ("`accord init --field {}.cardinality`", self.cardinality, COUNTED),
             ("`accord init --disclose {}`", dict.fromkeys(self.disclose), MEANINGS),
         ):
             for name in given:
@@ -108,14 +121,26 @@ class Answers:
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if self.overlap is not None and not 0 < self.overlap <= 1:
             yield Fault("`accord init --overlap`", "is a share of the smaller table, above 0 and at most 1.")
+        if self.precision is not None and not 0 < self.precision <= 1:
+            yield Fault("`accord init --precision`", "is a share of the matches, above 0 and at most 1.")
         if self.max_time is not None and not 0 < self.max_time < inf:
             yield Fault("`accord init --max-time`", "is a number of seconds above 0.")
         if self.count_epsilon is not None:
             yield from self._ill_counted(self.count_epsilon)
+        yield from self._ill_counted_records()
+
+    def _ill_counted_records(self) -> Iterable[Fault]:
+        if not all(1 <= copies <= MOST_COPIES for copies in self.copies):
+            yield Fault("`accord init --copies`", f"each is a whole number from 1 to {MOST_COPIES}.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
             mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
             problem = f"each is a whole number from 1 to {MOST_PLANNED:,}."
             yield Fault("`accord init --records`", problem, mend)
+        for name, declared in self.cardinality.items():
+            if declared not in CLASSES:
+                known = ", ".join(f"{one} ({meaning})" for one, meaning in OF_CLASSES.items())
+                place = f"`accord init --field {name}.cardinality={declared}`"
+                yield Fault(place, "is unknown.", f"Known are {known}.")
 
     def _ill_counted(self, epsilon: str) -> Iterable[Fault]:
         try:
@@ -201,6 +226,11 @@ class Answers:
 
     def values_of(self, one: Confirmed) -> tuple[str, ...]:
         return self.values.get(one.name, LISTED[one.kind])
+
+    @property
+    def classes(self) -> tuple[tuple[str, Cardinality], ...]:
+        """The classes of all fields that have one."""
+        return tuple(sorted(self.cardinality.items()))
 
     def policy_of(self, name: str) -> str:
         return self.missing.get(name, POLICIES[0])

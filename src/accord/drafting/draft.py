@@ -43,10 +43,10 @@ _CONFIRMED = """\
 """
 _GUESSED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types of a table's columns and from
-# its owner's answers. Types were taken as guessed (`accord init --yes`), with names for some of them out of
-# Accord's public vocabulary: a guess reads names of columns and cells, so a single row can decide a type.
-# Nothing else from the table is in it: no cell, no count and no other name of a column.
-# Only a draft for which each column was named with `accord init --type` follows from no cell.
+# its owner's answers. Some were taken as suggested by the table (`accord init --yes`): types with names out
+# of Accord's public vocabulary, how many values a field has as a class, limits, copies. A suggestion reads
+# names of columns and cells, so a single row can decide it. Nothing else from the table is in it: no cell, no
+# count and no other name of a column. Answer all questions, and the draft follows from no cell.
 """
 _HEAD = """\
 # Both parties keep the same file; `accord check` explains it, and `accord plan` prices it.
@@ -142,7 +142,8 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
         with_more = _parse(_text(answers, rule, write_passes(longer.text), longer.keys, NO_SALT))
         times = times_as_many(settled, with_more.passes[-1])
         more = MorePasses(passes.more.name, longer.recall, times)
-    return MadeDraft(text, _parse(text), rule, passes.recall if settled.passes else 1.0, more, too_slow)
+    met = passes.recall if settled.passes else 1.0
+    return MadeDraft(text, _parse(text), rule, met, more, too_slow=too_slow)
 
 
 def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
@@ -192,7 +193,7 @@ def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: 
         f'{_LEARNT.format(recall=rule.recall, precision=rule.precision)}rule = """\n{rule.text}\n"""\n',
         '# How records are compared without showing them.\nengine = "ot"\n',
         f'[parties]\nA = "{answers.parties[0]}"\nB = "{answers.parties[1]}"\n',
-        write_expected(answers.records),
+        write_expected(answers.records, answers.copies),
         f"{_FIELDS}{fields}",
         how,
         _ends(answers),

@@ -77,7 +77,11 @@ class Block:
 
 def draft_fields(used: Iterable[Confirmed], answers: Answers, keys: Iterable[str]) -> list[Block]:
     """The fields that are compared, then those of which bins are made, `keys`."""
-    found = [_with_missing(block, answers, one.name) for one in used for block in _blocks(one, answers)]
+    found = [
+        _with_cardinality(_with_missing(block, answers, one.name), answers, one.name)
+        for one in used
+        for block in _blocks(one, answers)
+    ]
     known = {block.name: block for block in found}
     for name in sorted(set(keys) - known.keys()):
         source, _, what = name.rpartition("_")
@@ -99,6 +103,14 @@ _MADE = {
 def _hashed(block: Block) -> tuple[str, ...]:
     """How a field is cleaned, for a hash of all of it: a filter has no bins."""
     return (*(line for line in block.lines if line.startswith(("clean", "derive"))), _HASH)
+
+
+def _with_cardinality(block: Block, answers: Answers, source: str) -> Block:
+    """A field that is a column of its own says how many values it has."""
+    declared = answers.cardinality.get(source)
+    if declared is None or block.name != source:
+        return block
+    return Block(block.name, (*block.lines, f'cardinality = "{declared}"'), block.comment)
 
 
 def _with_missing(block: Block, answers: Answers, source: str) -> Block:

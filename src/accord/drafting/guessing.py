@@ -84,6 +84,8 @@ class Sample:
     filled_share: float = 1.0
     clash: str = ""
     """Why it names no rows, where it nearly does."""
+    values: int = 0
+    """Different values of the filled cells; 0 if they are those of the cells."""
 
     @property
     def filled(self) -> tuple[str, ...]:
@@ -100,6 +102,11 @@ class Sample:
     def common(self) -> Mapping[str, int]:
         """How often common cells occur."""
         return Counter(self.filled) if self.counts is None else self.counts
+
+    @property
+    def distinct(self) -> int:
+        """How many different values its filled cells have."""
+        return self.values or len(set(self.filled))
 
     @property
     def size(self) -> int:

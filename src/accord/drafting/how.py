@@ -63,6 +63,10 @@ _EXPECTED = """\
 A = {}
 B = {}
 """
+_COPIES = """\
+# The most records that one person or thing usually has in the table of a side.
+copies = {{ A = {}, B = {} }}
+"""
 _COUNT = """\
 # What comes out: how many pairs match, and nothing else. Nobody is shown. Each side adds noise, so that the
 # number tells little about any record, whether or not it matches: a run spends epsilon for every record. A
@@ -145,9 +149,9 @@ def _tell(line: str) -> str:
     return line if told is None else f"{line:<22} # {told}"
 
 
-def write_expected(sizes: tuple[int, int]) -> str:
+def write_expected(sizes: tuple[int, int], copies: tuple[int, int] = (1, 1)) -> str:
     """The sizes that both announce."""
-    return _EXPECTED.format(*sizes)
+    return _EXPECTED.format(*sizes) + (_COPIES.format(*copies) if max(copies) > 1 else "")
 
 
 def write_count(epsilon: str) -> str:

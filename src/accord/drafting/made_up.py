@@ -7,7 +7,7 @@ columns there are follows from the confirmed types and their names, and from not
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
@@ -19,8 +19,10 @@ from accord.datasets import things
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people, whole_names
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
+from accord.datasets.values import EVEN, SKEWED, draw_values, rank_values
 from accord.drafting.answers import about_people, title_of
 from accord.drafting.kinds import ColumnKind, Confirmed
+from accord.fields.cardinality import Cardinality, count_values, is_coarser
 from accord.fields.frequencies import census_names
 
 RECORDS = 1_500
@@ -46,12 +48,32 @@ _INITIALS = 0.4
 _DEGREES = 0.0003
 _TOWN = 0.3
 
+_BY_TYPE: dict[ColumnKind, Cardinality] = {
+    ColumnKind.GIVEN: "hundreds",
+    ColumnKind.MIDDLE: "hundreds",
+    ColumnKind.SURNAME: "thousands",
+    ColumnKind.SURNAME_2: "thousands",
+    ColumnKind.CITY: "hundreds",
+    ColumnKind.POSTCODE: "hundreds",
+    ColumnKind.CATEGORY: "hundreds",
+    ColumnKind.BIRTH_YEAR: "hundreds",
+    ColumnKind.YEAR: "hundreds",
+    ColumnKind.PRICE: "hundreds",
+    ColumnKind.NUMBER: "hundreds",
+}
+"""By type, how many different values synthetic cells have anyway: all others are unique."""
+_DRAWN_BY_CLASS = frozenset({ColumnKind.CATEGORY, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+"""Types whose cells are words that mean nothing, if they are not unique."""
+_SPREAD = frozenset({ColumnKind.DATE, ColumnKind.YEAR, ColumnKind.PRICE, ColumnKind.NUMBER})
+"""Types whose values are spread evenly."""
 Range = tuple[str, str]
+Classes = tuple[tuple[str, Cardinality], ...]
 
 
 @cache
-def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range]) -> Generated:
-    """Two tables with these fields as columns, and who is who in them; places lie within the `map_`."""
+def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range], classes: Classes = ()) -> Generated:
+    """Two tables with these fields as columns, and who is who in them; places lie within the `map_`. Fields
+    have as many different values as their `classes` say."""
     people = about_people(fields)
     made = generate_people(RECORDS, OVERLAP, _SEED)
     whose = _whose(made)
@@ -59,15 +81,27 @@ def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range]) -> Generat
     world = things.draw_things(rng, int(max(rows.max() for rows in whose)) + 1)
     title, products = title_of(fields), any(one.kind in _SOLD for one in fields)
     lacking = _lacking(rng, fields, world.count)
-    tables = []
+    tables, counted = [], dict(classes)
     for number, (cells, rows) in enumerate(zip((made.a, made.b), whose, strict=True)):
-        table, columns = _Table(cells, world, rows, number == 1, people, map_, rng), {"id": cells["id"]}
-        for one in fields:
-            values = table.column(one, title, products)
+        table = _Table(cells, made.a, world, rows, number == 1, people, map_, rng)
+        columns = {"id": cells["id"]}
+        for turn, one in enumerate(fields):
+            declared = counted.get(one.name)
+            if declared is not None and _is_drawn(one, declared):
+                values = table.draw(one, declared, turn, title)
+            else:
+                values = table.column(one, title, products)
             lacks = pa.array(lacking[one.name][rows])
             columns[one.name] = pc.if_else(lacks, pa.scalar(None, values.type), values)
         tables.append(pa.table(columns))
     return Generated(tables[0], tables[1], made.truth.select(["id_a", "id_b"]))
+
+
+def _is_drawn(one: Confirmed, declared: Cardinality) -> bool:
+    """Whether cells are drawn by class: the usual ones have more values, or would be those of a category."""
+    if one.kind in _DRAWN_BY_CLASS:
+        return declared != "unique"
+    return is_coarser(declared, _BY_TYPE.get(one.kind, "unique"))
 
 
 def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> dict[str, NDArray[np.bool_]]:
@@ -109,6 +143,8 @@ class _Table:
     """One of the two tables: its people, the things that are in their place, row by row, and the dice."""
 
     people: pa.Table
+    first: pa.Table
+    """The people of the first table, out of whose values both tables draw."""
     world: things.Things
     whose: NDArray[np.int64]
     other: bool
@@ -116,6 +152,20 @@ class _Table:
     about_people: bool
     map_: tuple[Range, Range]
     rng: things.Random
+
+    def draw(self, one: Confirmed, declared: Cardinality, turn: int, title: str | None) -> pa.Array:
+        """Cells with as many different values as declared: those of a few things, or of a few people."""
+        count = count_values(declared, RECORDS)
+        if one.kind is ColumnKind.CATEGORY:
+            return draw_values(self.rng, self.whose, count, self.other, turn)
+        if one.kind in _DRAWN or one.kind is ColumnKind.TEXT:
+            skew = EVEN if one.kind in _SPREAD else SKEWED
+            few = replace(self, whose=rank_values(self.whose, count, turn, skew), about_people=False)
+            return few.column(one, title, False)
+        cells = replace(self, people=self.first, other=False).column(one, None, False)
+        pool = np.array(pc.unique(pc.drop_null(cells)).to_pylist(), dtype=np.str_)
+        pool = np.random.default_rng(turn).permutation(np.sort(pool))
+        return draw_values(self.rng, self.whose, count, self.other, turn, pool)
 
     def column(self, one: Confirmed, title: str | None, products: bool) -> pa.Array | pa.ChunkedArray:
         """The cells of a field."""

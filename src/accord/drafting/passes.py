@@ -1,14 +1,15 @@
 """Which records of a draft may be compared: passes that suit the mix of types, as `accord plan` begins with.
 
-All sensible keys are tried on records of nobody (made_up.py): which of the true pairs that the rule accepts
+All sensible keys are tried on synthetic records (made_up.py): which of the true pairs that the rule accepts
 agree in it, and how many strangers do. Keys that bring too many strangers together for tables of the expected
 size are out; of the others that one is taken which finds most of what was not found yet, until nearly all is
-found. How many bins they have in the end, or whether there are any, the policy of planning settles (how.py).
+found. A pass is worth more if it finds pairs of which one field is wrong (planning/wrong_fields.py). How many
+bins they have in the end, or whether there are any, the policy of planning settles (how.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -26,6 +27,7 @@ from accord.exact import text
 from accord.fields.columns import Bits, Column
 from accord.fields.load import load_records
 from accord.learning.mistakes import relax
+from accord.planning.wrong_fields import SURVIVING, WRONG, wrong_fields
 from accord.rules.evaluate import Tables, holds
 
 _MOST_PASSES = 3
@@ -115,6 +117,8 @@ class _Tried:
     what: DraftPass
     met: Flags
     strangers: float
+    reads: Set[str]
+    """Columns that decide it."""
 
 
 def keys_to_try(answers: Answers) -> list[tuple[str, ...]]:
@@ -142,6 +146,7 @@ def _parts(answers: Answers) -> Iterator[str]:
         match one.kind:
             case ColumnKind.GIVEN | ColumnKind.SURNAME:
                 yield f"{one.name}_sound"
+                yield f"{one.name}_key"
             case ColumnKind.NAME:
                 yield f"{one.name}_sound"
                 yield f"{one.name}_start"
@@ -168,48 +173,82 @@ def _same_source(one: str, other: str) -> bool:
 
 def choose_passes(answers: Answers, draft: Agreement) -> Passes:
     """The passes for this mix; none where nothing serves as a key. The draft has all fields that are keys."""
-    tried = [*_try_all(answers, draft)]
+    trials = _Trials(answers, draft)
+    tried = [*trials.each()]
     least = min((one.strangers for one in tried), default=0.0)
     most = max(_CROWD / isqrt(answers.records[0] * answers.records[1]), least)
     fit = [one for one in tried if one.strangers <= most]
     chosen: list[_Tried] = []
-    met = [np.zeros(len(tried[0].met), np.bool_)] if tried else []
-    while fit:
-        best = max(fit, key=lambda one: ((met[-1] | one.met).sum(), -one.strangers))
-        gained = (met[-1] | best.met).mean() - met[-1].mean()
-        if chosen and gained < _LEAST_GAIN:
+    while fit and len(chosen) <= _MOST_PASSES:
+        best = max(fit, key=lambda one: (trials.worth([*chosen, one]), -one.strangers))
+        if chosen and trials.worth([*chosen, best]) - trials.worth(chosen) < _LEAST_GAIN:
             break
         chosen.append(best)
-        met.append(met[-1] | best.met)
-        if len(chosen) > _MOST_PASSES:
-            break
-    shares = [float(one.mean()) for one in met]
-    kept = next((n for n, share in enumerate(shares[:_MOST_PASSES]) if share >= _ENOUGH), _MOST_PASSES)
+    worths = [trials.worth(chosen[:count]) for count in range(len(chosen) + 1)]
+    shares = [trials.met(chosen[:count]) for count in range(len(chosen) + 1)]
+    enough = _ENOUGH + (worths[-1] - shares[-1]) - _LEAST_GAIN
+    kept = next((n for n, worth in enumerate(worths[:_MOST_PASSES]) if worth >= enough), _MOST_PASSES)
     passes = tuple(one.what for one in chosen[:kept])
     if len(chosen) <= kept:
-        return Passes(passes, shares[len(chosen)] if shares else 1.0)
+        return Passes(passes, shares[len(chosen)] if chosen else 1.0)
     return Passes(passes, shares[kept], chosen[kept].what, shares[kept + 1])
 
 
-def _try_all(answers: Answers, draft: Agreement) -> Iterator[_Tried]:
-    made = make_up(answers.fields, answers.map_)
-    a, b = (load_records(table, relax(draft.fields), draft.salt) for table in (made.a, made.b))
-    left, right = (
-        np.asarray(pc.index_in(made.truth[name], value_set=records.ids)).astype(np.int64)
-        for name, records in (("id_a", a), ("id_b", b))
-    )
-    accepted = holds(draft.rule, Tables(draft.fields, a.columns, b.columns), left, right)
-    left, right = left[accepted], right[accepted]
-    if not len(left):
-        return
-    if answers.named(ColumnKind.LATITUDE):
-        yield _Tried(DraftPass("place", (_grid(answers),)), np.ones(len(left), np.bool_), 0.0)
-    for keys in keys_to_try(answers):
-        values = _codes([a.columns[key] for key in keys], [b.columns[key] for key in keys])
-        met = (values[0][left] == values[1][right]) & (values[0][left] >= 0)
-        counts = [np.bincount(one[one >= 0], minlength=max(1, len(a) + len(b))) for one in values]
-        strangers = float((counts[0] * counts[1]).sum()) / (len(a) * len(b))
-        yield _Tried(DraftPass(_name(keys), (Key(keys),)), met, strangers)
+class _Trials:
+    """Keys on synthetic pairs that the rule accepts, as they are and with one wrong column."""
+
+    def __init__(self, answers: Answers, draft: Agreement) -> None:
+        made = make_up(answers.fields, answers.map_, answers.classes)
+        self._a, self._b = (
+            load_records(table, relax(draft.fields), draft.salt) for table in (made.a, made.b)
+        )
+        left, right = (
+            np.asarray(pc.index_in(made.truth[name], value_set=records.ids)).astype(np.int64)
+            for name, records in (("id_a", self._a), ("id_b", self._b))
+        )
+        tables = Tables(draft.fields, self._a.columns, self._b.columns)
+        accepted = holds(draft.rule, tables, left, right)
+        self._left, self._right = left[accepted], right[accepted]
+        self._wrong = wrong_fields(draft, tables, self._left, self._right)
+        self._answers, self._fields = answers, draft.fields
+
+    def each(self) -> Iterator[_Tried]:
+        """Every key that there may be."""
+        if not len(self._left):
+            return
+        if self._answers.named(ColumnKind.LATITUDE):
+            grid = _grid(self._answers)
+            yield _Tried(DraftPass("place", (grid,)), np.ones(len(self._left), np.bool_), 0.0, {*grid.fields})
+        coarse = {name for name, declared in self._answers.cardinality.items() if declared == "few"}
+        for keys in keys_to_try(self._answers):
+            if len(keys) == 1 and coarse & {*self._fields[keys[0]].columns(keys[0])}:
+                continue
+            yield self._try(keys)
+
+    def _try(self, keys: tuple[str, ...]) -> _Tried:
+        values = _codes([self._a.columns[key] for key in keys], [self._b.columns[key] for key in keys])
+        met = (values[0][self._left] == values[1][self._right]) & (values[0][self._left] >= 0)
+        counts = [np.bincount(v[v >= 0], minlength=max(1, len(self._a) + len(self._b))) for v in values]
+        strangers = float((counts[0] * counts[1]).sum()) / (len(self._a) * len(self._b))
+        reads = {column for key in keys for column in self._fields[key].columns(key)}
+        return _Tried(DraftPass(_name(keys), (Key(keys),)), met, strangers, reads)
+
+    def met(self, chosen: Sequence[_Tried]) -> float:
+        """The share of pairs that meet."""
+        return float(_any(chosen, len(self._left)).mean()) if chosen else 0.0
+
+    def worth(self, chosen: Sequence[_Tried]) -> float:
+        """The share of pairs that meet, and a little of those with a wrong column."""
+        survives = 0.0
+        for one in self._wrong:
+            others = [tried for tried in chosen if one.column not in tried.reads]
+            met = _any(others, len(self._left))[one.accepted]
+            survives += min(SURVIVING, float(met.mean()))
+        return self.met(chosen) + WRONG * survives
+
+
+def _any(chosen: Sequence[_Tried], pairs: int) -> Flags:
+    return np.logical_or.reduce([np.zeros(pairs, np.bool_), *(one.met for one in chosen)])
 
 
 def _codes(of_a: Sequence[Column], of_b: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

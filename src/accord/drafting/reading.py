@@ -223,5 +223,10 @@ def _decimal(cells: Sequence[str], never_thousands: bool) -> str:
     return "," if votes[","] > votes["."] else "."
 
 
+def decimal_sign(cells: Sequence[str]) -> str:
+    """The sign before the decimals of amounts."""
+    return _decimal(cells, never_thousands=False)
+
+
 def two_digit_years(cells: Sequence[str]) -> bool:
     return FITS[ColumnKind.BIRTH_YEAR](cells) < 0.5

@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import APART, Answers
 from accord.drafting.fields import draft_fields
 from accord.drafting.kinds import ColumnKind, Confirmed
-from accord.drafting.made_up import Range, make_up
-from accord.errors import UsageError
+from accord.drafting.made_up import Classes, Range, make_up
 from accord.exact import text
 from accord.learning.drafts import rule_lines
 from accord.learning.learn import learn
 
 _SEED = 21
-_OVERLAP, _PRECISION = 0.2, 0.95
-"""Nobody knows how many records both have, nor how common names are where they live: the threshold is one for
-few, and with few mistakes."""
+_OVERLAP = 0.3
+"""The expected overlap, if the owner says none."""
 _FEWEST = 2_000
 """A threshold for fewer records would be low, and of such tables little is known."""
 _NAME = ("dice >= 1", "dice >= 0.75", "dice >= 0.5")
@@ -79,20 +77,24 @@ def draft_rule(answers: Answers) -> Drafted:
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
     draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{sketch_rule(answers).text}"""\n'
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
-    return _learn(draft, answers.fields, answers.map_, max(_FEWEST, *answers.records))
+    made = answers.fields, answers.map_, answers.classes
+    overlap = _OVERLAP if answers.overlap is None else answers.overlap
+    return _learn(draft, *made, max(_FEWEST, *answers.records), overlap, answers.precision)
 
 
 @cache
-def _learn(draft: str, fields: tuple[Confirmed, ...], map_: tuple[Range, Range], records: int) -> Drafted:
+def _learn(
+    draft: str,
+    fields: tuple[Confirmed, ...],
+    map_: tuple[Range, Range],
+    classes: Classes,
+    records: int,
+    overlap: float,
+    precision: float | None,
+) -> Drafted:
     agreed = parse_agreement(draft, "the draft")
-    weigh = partial(
-        learn, agreed, made_up=make_up(fields, map_), records=records, overlap=_OVERLAP, seed=_SEED
-    )
-    try:
-        found = weigh(precision=_PRECISION)
-    except UsageError:
-        # These fields tell too little.
-        found = weigh()
+    made = make_up(fields, map_, classes)
+    found = learn(agreed, made_up=made, records=records, overlap=overlap, precision=precision, seed=_SEED)
     return Drafted(rule_lines(found.rule), found.expected.precision, found.expected.recall)
 
 

@@ -110,7 +110,9 @@ def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
     rows = range(0, len(filled), max(1, len(filled) // _CELLS))[:_CELLS]
     some = tuple(filled.take(pa.array(rows, pa.int64())).to_pylist())
     clash = "" if differ else _find_clash(texts)
-    return Sample(name, some, differ, _count(filled), len(filled), len(filled) / max(1, len(texts)), clash)
+    share = len(filled) / max(1, len(texts))
+    values = pc.count_distinct(pc.utf8_lower(filled)).as_py()
+    return Sample(name, some, differ, _count(filled), len(filled), share, clash, values)
 
 
 def _find_clash(texts: pa.Array) -> str:

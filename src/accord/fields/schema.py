@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from accord.exact import short, text
+from accord.fields.cardinality import Cardinality
 from accord.fields.recipe import DATE_WORDS, SOUNDS, Recipe
 from accord.spec import Spec as Spec
 
@@ -129,6 +130,10 @@ def _preset(value: Any) -> Any:
 
 
 class _Field(Recipe):
+    later: ClassVar = (*Recipe.later, "cardinality")
+    cardinality: Cardinality | None = None
+    """How many different values the field has: about 5, hundreds, thousands, or nearly as many as records.
+    Synthetic records follow it, and each party's table is checked against it."""
     missing: Literal["error", "differs", "skip"] = "error"
     """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out, which
     matches nothing and still counts in the announced size."""
@@ -137,7 +142,7 @@ class _Field(Recipe):
 class TextField(_Field):
     """Free text, folded (NFKC, lower case, single spaces) and then turned into bits."""
 
-    later: ClassVar = (*Recipe.later, "hash_key", "other")
+    later: ClassVar = (*_Field.later, "hash_key", "other")
     derives: ClassVar = _OF_TEXTS
     joins: ClassVar = True
 
@@ -277,7 +282,7 @@ class FrequencyField(_Field):
     The list is named by its digest and is not part of the agreement: each side has it (frequencies.py).
     """
 
-    later: ClassVar = (*Recipe.later, "public_source")
+    later: ClassVar = (*_Field.later, "public_source")
     joins: ClassVar = True
 
     type: Literal["frequency"]

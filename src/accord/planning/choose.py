@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, prod
 
+from accord.agreement.disclosure import needed_by_passes
 from accord.planning.figures import Option, Warning, cost
 from accord.privacy.calibration import WORRYING_EPSILON
 from accord.wording import counted, lasting, sized
@@ -297,6 +298,7 @@ def warn(options: Sequence[Option], choice: Option, sizes: tuple[int, int]) -> I
     yield from _promise(agreed, sizes)
     yield from _bins(options, agreed)
     yield from _recall(agreed)
+    yield from (Warning("one-field", text) for text in needed_by_passes(agreed.agreement))
     slow = agreed.work.network + agreed.work.waiting
     if slow > max(_BOUND * agreed.work.processor, _MOMENT):
         yield Warning(

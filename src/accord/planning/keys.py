@@ -6,9 +6,10 @@ of the stated size (how many records share it, protocols/sharing.py). A set of k
     share of the pairs found − least gain · Σ price
 
 where the price of a pass is its cap, which its comparisons are proportional to, and what its own session
-costs. So each pass earns its least gain times its price, or it is not taken. Sets that leave more records of
-a side uncovered than wished are not considered: finer keys buy coverage, not higher caps. Every field errs in
-ways that no synthetic pair shows, so a key of more fields pays a little more.
+costs. A set is worth more if it finds matches of which one field is wrong (wrong_fields.py), up to a share
+that is enough. So each pass earns its least gain times its price, or it is not taken. Sets that leave more
+records of a side uncovered than wished are not considered: finer keys buy coverage, not higher caps. Every
+field errs in ways that no synthetic pair shows, so a key of more fields pays a little more.
 
 The search is greedy from several starts, each improved by exchanging one pass at a time. It is deterministic:
 the same fields, rule and sizes give the same passes.
@@ -23,11 +24,14 @@ from math import prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.planning.wrong_fields import SURVIVING, WRONG, WrongField
 from accord.protocols.sharing import Sharers
+from accord.rules.blocking.base import AnyPart
 from accord.side import Side
 
 Flags = NDArray[np.bool_]
 Octets = NDArray[np.uint8]
+Floats = NDArray[np.float64]
 
 CAPS = (1, 2, 3, 4, 8)
 MOST_PASSES = 8
@@ -55,17 +59,22 @@ class Key:
     """A key that was tried."""
 
     fields: tuple[str, ...]
+    parts: tuple[AnyPart, ...]
     met: Flags
     """Which pairs share it."""
     sharers: Mapping[Side, Sharers]
     """In a table of each side."""
+    times: int = 1
+    """Keys of a record, at the most."""
+    reads: frozenset[str] = frozenset()
+    """Columns that decide it."""
 
 
 @dataclass(frozen=True)
 class ChosenKey:
     """A key with its cap."""
 
-    fields: tuple[str, ...]
+    key: Key
     cap: int
 
 
@@ -125,19 +134,21 @@ def choose_keys(
     covered: float,
     least: float = LEAST_GAIN,
     most_cap: int = CAPS[-1],
+    wrong: Sequence[WrongField] = (),
 ) -> list[ChosenKey]:
     """The best set found. `queries`: how many a pass asks with a cap of 1. `covered`: the least share of
     records to be covered on each of these sides. `least`: what a pass must find for its price, as a share of
-    the pairs. `most_cap`: the largest cap that the tables leave room for."""
+    the pairs. `most_cap`: the largest cap that the tables leave room for. `wrong`: pairs with a wrong column
+    that the set should find as well."""
     if not any(key.met.any() for key in keys):
         return []
     for most in (keep_margin(1.0 - covered, min(queries, _COUNTED)), 1.0 - covered):
-        search = _Search(keys, sides, most)
+        search = _Search(keys, sides, most, wrong)
         search.add_candidates(queries, least, most_cap)
         found = max((search.improve(search.start(number)) for number in range(_STARTS)), key=search.worth)
         if found:
             break
-    return [ChosenKey(keys[one.key].fields, one.cap) for one in found]
+    return [ChosenKey(keys[one.key], one.cap) for one in found]
 
 
 def keep_margin(share: float, records: int) -> float:
@@ -147,17 +158,41 @@ def keep_margin(share: float, records: int) -> float:
     return (sqrt(spread**2 + share) - spread) ** 2
 
 
+class _Pairs:
+    """Which keys pairs share: each set of keys once, with its share of the pairs."""
+
+    def __init__(self, met: Flags) -> None:
+        packed, counts = np.unique(np.packbits(met, axis=0), axis=1, return_counts=True)
+        self.met = np.unpackbits(packed, axis=0, count=len(met)).astype(np.float32)
+        self.shares = (counts / counts.sum()).astype(np.float32)
+
+    def apart(self, chosen: Sequence[_Candidate]) -> NDArray[np.float32]:
+        """Of pairs with the same keys, the share that meets in none of these passes."""
+        apart = self.shares.copy()
+        for one in chosen:
+            apart *= 1 - np.float32(one.placed) * self.met[one.key]
+        return apart
+
+    def gains(self, apart: NDArray[np.float32]) -> Floats:
+        """What each key finds of the pairs that are apart."""
+        # No product of matrices: its threads would wait for each other on a busy machine.
+        return np.einsum("kp,p->k", self.met, apart).astype(np.float64)
+
+
 class _Search:
     """Sets of candidates. Uncovered records are flags packed into octets."""
 
-    def __init__(self, keys: Sequence[Key], sides: Sequence[Side], most: float) -> None:
+    def __init__(
+        self, keys: Sequence[Key], sides: Sequence[Side], most: float, wrong: Sequence[WrongField]
+    ) -> None:
         self._keys, self._sides, self._most = keys, sides, most
-        # Most pairs share the same keys as others: each set of keys once, with its share of the pairs.
-        packed, counts = np.unique(
-            np.packbits(np.stack([key.met for key in keys]), axis=0), axis=1, return_counts=True
-        )
-        self._met = np.unpackbits(packed, axis=0, count=len(keys)).astype(np.float32)
-        self._shares = (counts / counts.sum()).astype(np.float32)
+        met = np.stack([key.met for key in keys])
+        self._pairs = _Pairs(met)
+        self._wrong = [
+            _Pairs(met[:, one.accepted] & np.array([one.column not in key.reads for key in keys])[:, None])
+            for one in wrong
+            if one.accepted.any()
+        ]
         self._candidates: list[_Candidate] = []
 
     def add_candidates(self, queries: int, least: float, most_cap: int) -> None:
@@ -167,7 +202,7 @@ class _Search:
             for cap in (cap for cap in CAPS if cap <= most_cap and key.met.any()):
                 over = {side: _over(key.sharers[side], cap) for side in self._sides}
                 placed = prod(sharers.placed(cap) for sharers in key.sharers.values())
-                price = least * (cap / _PLAIN ** len(key.fields) + session)
+                price = least * (key.times * cap / _PLAIN ** len(key.fields) + session)
                 one = _Candidate(number, cap, price, placed, over)
                 if one.uncovered > self._most:
                     continue
@@ -176,27 +211,26 @@ class _Search:
                     # A higher cap costs more, and leaves out no fewer.
                     break
 
+        self._key_of = np.array([one.key for one in self._candidates], np.int64)
+        self._placed = np.array([one.placed for one in self._candidates])
+        self._prices = np.array([one.price for one in self._candidates])
+
     def worth(self, chosen: Sequence[_Candidate]) -> float:
         """What a set finds less what it costs."""
-        return 1.0 - float(self._apart(chosen).sum()) - sum(one.price for one in chosen)
-
-    def _apart(self, chosen: Sequence[_Candidate]) -> NDArray[np.float32]:
-        """Of pairs with the same keys, the share that meets in none of these passes."""
-        apart = self._shares.copy()
-        for one in chosen:
-            apart *= 1 - np.float32(one.placed) * self._met[one.key]
-        return apart
+        apart = float(self._pairs.apart(chosen).sum())
+        kept = (1 - float(pairs.apart(chosen).sum()) for pairs in self._wrong)
+        survives = sum(min(share, SURVIVING) for share in kept)
+        return 1.0 - apart + WRONG * survives - sum(one.price for one in chosen)
 
     def start(self, number: int) -> list[_Candidate]:
         """One pass after the other, each with the largest gain for its price, and rather one that leaves few
         uncovered. All starts but the first shake the ranks, always in the same way."""
         drawn = np.random.default_rng(number).normal(0, _SHAKEN if number else 0, len(self._candidates))
-        factors = {
-            id(one): float(factor) for one, factor in zip(self._candidates, np.exp(drawn), strict=True)
-        }
+        uncovered = np.array([one.uncovered for one in self._candidates])
+        factors = np.exp(drawn) * (1 - uncovered / max(2 * self._most, 1e-12))
 
-        def rank(gain: float, one: _Candidate) -> float:
-            return gain / one.price * factors[id(one)] * (1 - one.uncovered / max(2 * self._most, 1e-12))
+        def rank(gains: Floats, prices: Floats) -> Floats:
+            return gains / prices * factors
 
         chosen: list[_Candidate] = []
         while len(chosen) < MOST_PASSES and (more := self._best(chosen, rank)):
@@ -205,13 +239,9 @@ class _Search:
 
     def improve(self, chosen: list[_Candidate]) -> list[_Candidate]:
         """Leave out, exchange and add single passes as long as that is worth more."""
-
-        def rank(gain: float, one: _Candidate) -> float:
-            return gain - one.price
-
         for _ in range(_ROUNDS):
             rests = [[*chosen[:at], *chosen[at + 1 :]] for at in range(len(chosen))]
-            more = [(rest, self._best(rest, rank)) for rest in (*rests, chosen)]
+            more = [(rest, self._best(rest, np.subtract)) for rest in (*rests, chosen)]
             grown = [[*rest, one] for rest, one in more if one and len(rest) < MOST_PASSES]
             best = max([*filter(None, rests), *grown], key=self.worth, default=chosen)
             if self.worth(best) <= self.worth(chosen) + _SLACK:
@@ -220,21 +250,24 @@ class _Search:
         return chosen
 
     def _best(
-        self, chosen: Sequence[_Candidate], rank: Callable[[float, _Candidate], float]
+        self, chosen: Sequence[_Candidate], rank: Callable[[Floats, Floats], Floats]
     ) -> _Candidate | None:
         """The next candidate that earns its price, and keeps enough records covered; the first one need not
         earn it."""
-        # No product of matrices: its threads would wait for each other on a busy machine.
-        gains = np.einsum("kp,p->k", self._met, self._apart(chosen))
-        taken = {one.key for one in chosen}
-        ranked = []
-        for one in self._candidates:
-            gain = one.placed * float(gains[one.key])
-            if one.key not in taken and gain > 0 and (not chosen or gain >= one.price):
-                ranked.append((rank(gain, one), one))
-        ranked.sort(key=lambda some: -some[0])
+        found = self._pairs.gains(self._pairs.apart(chosen))
+        gains: Floats = self._placed * found[self._key_of]
+        for pairs in self._wrong:
+            apart = pairs.apart(chosen)
+            short = max(0.0, float(apart.sum()) - 1 + SURVIVING)
+            gains = gains + WRONG * np.minimum(self._placed * pairs.gains(apart)[self._key_of], short)
+        ranks = rank(gains, self._prices)
+        taken = [one.key for one in chosen]
+        useful = (gains > 0) & ~np.isin(self._key_of, taken)
+        useful &= (gains >= self._prices) | (not chosen)
+        order = np.argsort(-ranks, kind="stable")
         before = {side: _unite([one.over[side] for one in chosen]) for side in self._sides}
-        return next((one for _, one in ranked if self._keeps_covered(before, one)), None)
+        ranked = (self._candidates[at] for at in order[useful[order]])
+        return next((one for one in ranked if self._keeps_covered(before, one)), None)
 
     def _keeps_covered(self, before: Mapping[Side, _Over], one: _Candidate) -> bool:
         return all(_unite([one.over[side]], before[side]).share <= self._most for side in self._sides)

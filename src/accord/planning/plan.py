@@ -33,7 +33,7 @@ from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
 from accord.planning.made_up import NO_SALT, make_up_pairs, make_up_samples
 from accord.planning.recall import recall_of, share_met
-from accord.planning.routes import routed_variant
+from accord.planning.routes import map_grid, routed_variant
 from accord.planning.saved import OFTEN
 from accord.planning.spread import (
     CROWDED,
@@ -56,7 +56,6 @@ from accord.planning.variants import (
 )
 from accord.protocols.base import Release, Task
 from accord.protocols.sharing import Sample
-from accord.rules.blocking.grid import GridSpec
 from accord.secure.engine import AtOnceEngine
 from accord.side import Side
 
@@ -206,10 +205,9 @@ class _Planner:
         records alone, whatever table there is: who agrees on them tells nothing of it. So it is the same for
         all that have its fields and its rule, and found once."""
         agreed, sizes = self._agreement, self._asked.sizes
-        grids = [part for one in agreed.passes for part in one.parts if isinstance(part, GridSpec)]
         known = agreed.model_dump_json(include={"fields", "rule"})
         covered = self._asked.wish.covered
-        known += repr((sizes, grids[:1], agreed.output, self._terms.matches, covered))
+        known += repr((sizes, agreed.expected, map_grid(agreed), agreed.output, self._terms.matches, covered))
         if known not in _routes:
             while len(_routes) >= _MOST_ROUTES:
                 _routes.pop(next(iter(_routes)))

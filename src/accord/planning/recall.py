@@ -30,7 +30,8 @@ from accord.protocols.base import Task
 from accord.protocols.sharing import Sample
 from accord.rules.evaluate import Tables, holds
 from accord.rules.implied import reach
-from accord.rules.thresholds import root
+from accord.rules.rule import Within, predicates, scores_of
+from accord.rules.thresholds import root, within_steps
 from accord.side import Side
 
 Load = Callable[[pa.Table], Records]
@@ -39,6 +40,8 @@ Load = Callable[[pa.Table], Records]
 MOST_ROWS = 2000
 _EMPTY = 0.02
 _LONGEST = 200
+_MOVED = 0.3
+"""Values that differ within the distance that a level of a score allows."""
 
 
 def with_errors(
@@ -100,14 +103,36 @@ def _misdate(rng: np.random.Generator, cells: pa.Array) -> pa.Array:
 
 
 def jitter(rng: np.random.Generator, agreement: Agreement, records: Records) -> Records:
-    """The records with numbers moved, by no more than the rule accepts."""
+    """The records with numbers and dates moved, by no more than the rule accepts."""
     columns: dict[str, Column] = dict(records.columns)
     for name, spec in agreement.fields.items():
         column, far = columns[name], reach(agreement.rule, (name,), agreement.fields)
-        if isinstance(spec, NumberField) and isinstance(column, Integers) and far:
-            moved = column.values + rng.integers(-root(far), root(far), len(column), endpoint=True)
+        if not isinstance(column, Integers) or not isinstance(spec, DateField | NumberField):
+            continue
+        steps, share = (root(far), 1.0) if far else (nearest_distance(agreement, name), _MOVED)
+        if steps:
+            moves = rng.integers(-steps, steps, len(column), endpoint=True)
+            moved = column.values + moves * (rng.random(len(column)) < share)
             columns[name] = Integers(np.clip(moved, 0, spec.high) * column.present, column.present)
     return replace(records, columns=columns)
+
+
+def nearest_distance(agreement: Agreement, name: str) -> int:
+    """The fewest steps that two values of a field may be apart and still speak for a match; 0 if none."""
+    levels = (
+        level
+        for score in scores_of(agreement.rule)
+        for each in score.comparisons
+        for level in each.levels
+        if level.weight > 0
+    )
+    near = (
+        within_steps(one, agreement.fields)
+        for level in levels
+        for one in predicates(level.when)
+        if isinstance(one, Within) and not one.crossed and one.field == name and one.bound > 0
+    )
+    return min(near, default=0)
 
 
 def recall_of(task: Task, met: float | None) -> float | None:

@@ -29,7 +29,7 @@ from accord.table.field_source import OF_NAMES, Source
 from accord.table.layout import Layout
 from accord.table.sinks.files import require_target
 from accord.table.sources.opening import TableLike, find_place, input_files, layout_file, name_of
-from accord.wording import counted
+from accord.wording import counted, tell_share
 
 _FILE = "table.layout.toml"
 _CROWDED = 2.0
@@ -186,6 +186,21 @@ def tell_read(agreement: Agreement, found: TableCheck) -> Iterator[str]:
         yield f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty."
     if found.tally.counts_rows and not agreement.output.answers:
         yield tell_counting(found.layout.id)
+
+
+def tell_meeting(agreement: Agreement, found: TableCheck) -> str:
+    """How the records of a table meet others and miss them, in a line; empty where all pairs are compared."""
+    if not agreement.passes:
+        return ""
+    count, where = len(found.read), "key" if found.coverage.passes else "bin"
+    parts = [f"{found.placed:.1%} of your {count:,} records find a place in some pass"]
+    if found.in_no_bin:
+        parts.append(f"{found.in_no_bin:,} have no {where}")
+    if over := sum(one.left_out for one in found.coverage.passes):
+        parts.append(f"{over:,} places are missing in full keys")
+    if found.coverage.count:
+        parts.append(f"the promise does not cover {tell_share(found.coverage.count, count)}")
+    return f"{', '.join(parts)}."
 
 
 def tell_crowded(agreed: Agreement, check: TableCheck) -> str:

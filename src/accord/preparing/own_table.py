@@ -28,6 +28,7 @@ from accord.fields.schema import (
     agreed_columns,
 )
 from accord.fields.showing import show_values
+from accord.preparing.contradictions import contradictions
 from accord.protocols.base import Coverage
 from accord.side import Side
 from accord.table.layout import Layout
@@ -142,6 +143,12 @@ class TableCheck:
     read: Records
 
     @property
+    def placed(self) -> float:
+        """The share of records that can meet others: that have a key or bin, and a place in it."""
+        there = max(1, len(self.read))
+        return 1 - self.in_no_bin / there if self.coverage.placed is None else self.coverage.placed
+
+    @property
     def facts(self) -> dict[str, Any]:
         reasons, unread = (
             [{kind: name, "reason": reason, "rows": rows} for (name, reason), rows in found.items()]
@@ -152,6 +159,7 @@ class TableCheck:
         read |= {"unread": unread}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
         passes = self.coverage.passes
+        read |= {"placed": round(self.placed, 4)}
         read |= {
             "uncovered": self.coverage.count,
             "uncovered_of": {one.name: one.uncovered for one in passes},
@@ -204,6 +212,8 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
     _require_read(data, tally, records.size)
     if side is not None:
         agreement.protocol.refuse_records(agreement.task, side, records)
+    if faults := [*contradictions(agreement, side, records)]:
+        raise DataError(name_of(data), faults)
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = count_unplaced(agreement, side or Side.A, records)
     both = (agreement.protocol.coverage(agreement.task, s, records) for s in ([side] if side else Side))

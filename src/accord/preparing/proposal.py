@@ -22,6 +22,7 @@ from accord.preparing.confirmation import Confirmation
 from accord.preparing.draft import Draft
 from accord.preparing.fit import Fit, fit_table, place_fields
 from accord.preparing.seen import ProposedColumn, SeenTable, confirmed, look
+from accord.preparing.suggesting import suggest_answers
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, require_table
 from accord.wording import counted
@@ -30,6 +31,7 @@ _PAIRS, _COUNT = "pairs", "count"
 _TYPES = "a dictionary of your columns with their types, such as {'phone': 'skip'}"
 _DATES = "a dictionary of fields with formats of dates, such as {'birth': '%d.%m.%Y'}"
 _SIZES = "two whole numbers, about how many records A and B expect"
+_COPIES = "two whole numbers, the most records of one person in the tables of A and B"
 _NAMES = "two texts, the names of A and of B"
 _SHOWN_CELLS = 3
 _LONGEST = 24
@@ -95,9 +97,12 @@ class Proposal(SeenTable):
         within: Mapping[str, str | float] | None = None,
         missing: Mapping[str, str] | None = None,
         missing_values: Mapping[str, Sequence[str]] | None = None,
+        cardinality: Mapping[str, str] | None = None,
+        copies: Sequence[int] | None = None,
         answer: str = _PAIRS,
         answer_epsilon: str | float | None = None,
         overlap: float | None = None,
+        precision: float | None = None,
         max_time: float | None = None,
         monthly: bool = False,
         rarity: bool = False,
@@ -114,22 +119,31 @@ class Proposal(SeenTable):
 
         By field: `values` of a category or of sex, `ranges` (from, to) of dates and numbers, `within` how far
         apart matching prices, dates or places may be, `missing` what an empty cell means ("differs", "skip"
-        or "error"), `missing_values` what counts as empty. With `answer="count"` only how many match comes
+        or "error"), `missing_values` what counts as empty, `cardinality` how many different values there are
+        ("few", "hundreds", "thousands" or "unique"). `copies` are the most records that one person or thing
+        usually has in the tables of A and B. What you do not say of these, of ranges, cardinality and copies,
+        follows from your table, and the draft says so. With `answer="count"` only how many match comes
         out, with noise of `answer_epsilon`. `overlap` is the share of the smaller table that is expected to
-        match, `max_time` the seconds that a run may take; `monthly` says that tables grow and are linked
-        again. `make_ids` has ids made for a file without a column of them, `dates` are formats by field,
-        `as_of` is the day that ages are of.
+        match, `precision` the least share of matches that should be right, `max_time` the seconds that a run
+        may take; `monthly` says that tables grow and are linked again. `make_ids` has ids made for a file
+        without a column of them, `dates` are formats by field, `as_of` is the day that ages are of.
         """
         for flag, given in (("monthly", monthly), ("rarity", rarity), ("make_ids", make_ids)):
             require_flag(flag, given)
         seen = self.typed(_pairs("types", types, _TYPES), make_ids)
+        fields = in_order([one.is_ for one in find_fields(seen.columns, as_of)])
+        usual = suggest_answers(seen, as_of, date.today()).of(one.name for one in fields)
+        said = {name: str(declared) for name, declared in _by_field("cardinality", cardinality)}
+        limits = {name: _range(ends) for name, ends in _by_field("ranges", ranges)}
         answers = Answers(
-            fields=in_order([one.is_ for one in find_fields(seen.columns, as_of)]),
-            records=_sizes(records),
+            fields=fields,
+            records=_sizes("records", records, _SIZES),
             parties=_two_names(parties),
             disclose=_texts("disclose", disclose),
             values={name: _texts("values", listed) for name, listed in _by_field("values", values)},
-            ranges={name: _range(ends) for name, ends in _by_field("ranges", ranges)},
+            ranges=usual.ranges | limits,
+            cardinality=usual.cardinality | said,  # type: ignore[arg-type]
+            copies=(usual.copies, 1) if copies is None else _sizes("copies", copies, _COPIES),
             within={name: str(far) for name, far in _by_field("within", within)},
             missing={name: str(policy) for name, policy in _by_field("missing", missing)},
             missing_values={
@@ -138,10 +152,11 @@ class Proposal(SeenTable):
             },
             rarity=rarity,
             overlap=_number_or_none("overlap", overlap),
+            precision=_number_or_none("precision", precision),
             max_time=_number_or_none("max_time", max_time),
             monthly=monthly,
             count_epsilon=_epsilon(answer, answer_epsilon),
-            as_guessed=any(one.guessed for one in seen.columns),
+            as_guessed=usual.adds_to(said, limits, copies) or any(one.guessed for one in seen.columns),
         )
         _pairs("dates", dates, _DATES)
         return confirmed(seen, answers, make_ids, dates, _day(as_of))
@@ -241,11 +256,11 @@ def _range(given: object) -> tuple[str, str]:
     return str(given[0]), str(given[1])
 
 
-def _sizes(given: object) -> tuple[int, int]:
-    require("records", given, _SIZES, list, tuple)
+def _sizes(argument: str, given: object, expected: str) -> tuple[int, int]:
+    require(argument, given, expected, list, tuple)
     assert isinstance(given, list | tuple)
     if len(given) != 2 or any(isinstance(n, bool) or not isinstance(n, int) for n in given):
-        raise wrong("records", given, _SIZES)
+        raise wrong(argument, given, expected)
     return given[0], given[1]
 
 

@@ -178,6 +178,8 @@ class Coverage:
     uncovered: NDArray[np.bool_]
     """By record."""
     passes: tuple[PassCoverage, ...] = ()
+    placed: float | None = None
+    """The expected share of all records that find a place in some pass; None without caps."""
 
     @property
     def count(self) -> int:

@@ -174,6 +174,7 @@ class Routed(Slotless):
         uncovered: dict[str, NDArray[np.bool_]] = {}
         left_out: Counter[str] = Counter()
         caps: dict[str, int] = {}
+        apart = np.ones(len(records))
         for one, cap in zip(task.blocking.passes, self._caps(task), strict=True):
             record, key = one.keys(side, records.columns, len(records))
             _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
@@ -182,8 +183,10 @@ class Routed(Slotless):
             here[record[over[which] > 0]] = conditional
             left_out[one.name] += int(over.sum())
             caps[one.name] = cap[side]
+            np.multiply.at(apart, record, 1 - np.minimum(1, cap[side] / counts[which]))
         passes = (PassCoverage(n, caps[n], int(here.sum()), left_out[n]) for n, here in uncovered.items())
-        return Coverage(np.logical_or.reduce(list(uncovered.values())), tuple(passes))
+        placed = float(1 - apart.mean()) if len(records) else 1.0
+        return Coverage(np.logical_or.reduce(list(uncovered.values())), tuple(passes), placed)
 
     # -- a run --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Blocking by place: a uniform grid of cells over one to three number fields.
+"""Blocking by place or nearness: a uniform grid of cells over one to three fields of numbers or dates.
 
 Two ways to catch pairs across a border:
 - `neighbours`: both sides use one cell a record, and cells are compared with the cells around them: the
@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from accord.exact import text
 from accord.fields.columns import Columns, Integers
-from accord.fields.schema import Exact, Name, NumberField, Spec
+from accord.fields.schema import DateField, Exact, Name, NumberField, Spec
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import reach
 from accord.rules.rule import Rule
@@ -62,12 +62,13 @@ class GridSpec(Spec):
 
     def faults(self, fields: Fields, listed: bool = True) -> Iterator[str]:
         """What is wrong with this part under the agreed fields, which hold its fields."""
-        if not all(isinstance(fields[name], NumberField) for name in self.fields):
-            yield "a grid needs fields of numbers, latitudes or longitudes."
+        if not all(isinstance(fields[name], NumberField | DateField) for name in self.fields):
+            yield "a grid needs fields of numbers, dates, latitudes or longitudes."
             return
         if not listed and self.style == "neighbours":
             yield 'only records of equal cells meet; take style = "replicate", with a reach.'
-        if sum(f.high**2 for name in self.fields if isinstance(f := fields[name], NumberField)) >= 2**60:
+        highs = [f.high for name in self.fields if isinstance(f := fields[name], NumberField | DateField)]
+        if sum(high**2 for high in highs) >= 2**60:
             yield "the range of the fields holds too many steps; take a larger step or a smaller range."
         steps = {step_of(fields[name]) for name in self.fields}
         if len(steps) > 1:
@@ -89,7 +90,7 @@ class GridPart:
         step = step_of(fields[spec.fields[0]])
         self.cell = int(spec.cell / step)
         self.square = 0 if spec.reach is None else floor((spec.reach / step) ** 2)
-        highs = [f.high for name in spec.fields if isinstance(f := fields[name], NumberField)]
+        highs = [f.high for name in spec.fields if isinstance(f := fields[name], NumberField | DateField)]
         self.shape = tuple(high // self.cell + 1 for high in highs)
         self.size = prod(self.shape)
         # An interval of 2r + 1 whole steps touches at most 1 + ⌈2r / cell⌉ cells.

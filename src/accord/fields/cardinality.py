@@ -1,0 +1,57 @@
+"""How many different values a field has: a class that both parties agree on, and never a count.
+
+Synthetic records draw as many values as the class says. So weights, keys, caps and expected coverage follow
+from it. The owner of a table confirms the class that the table suggests. `check` compares the class with each
+party's own table: a field of seven values that is declared unique looks like a perfect key, and is none.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Cardinality = Literal["few", "hundreds", "thousands", "unique"]
+CLASSES: tuple[Cardinality, ...] = get_args(Cardinality)
+MEANINGS = {
+    "few": "about 5 different values",
+    "hundreds": "hundreds of different values",
+    "thousands": "thousands of different values",
+    "unique": "nearly as many different values as records",
+}
+_MOST = {"few": 30, "hundreds": 1_000}
+"""Different values up to which a field has the class."""
+_USUAL: dict[Cardinality, int] = {"few": 6, "hundreds": 150, "thousands": 3_000}
+"""Different values of synthetic records."""
+_UNIQUE = 0.5
+"""The least share of different values in a field that is unique."""
+_SLACK = 3
+"""A table contradicts a class if it is wrong by more than this factor."""
+_FEWEST = 100
+"""Values that can contradict a class."""
+
+
+def classify(distinct: int, filled: int) -> Cardinality:
+    """The class of a column with so many different values among its filled cells."""
+    if distinct >= _UNIQUE * filled:
+        return "unique"
+    if distinct <= _MOST["few"]:
+        return "few"
+    return "hundreds" if distinct <= _MOST["hundreds"] else "thousands"
+
+
+def contradicts(declared: Cardinality, distinct: int, filled: int) -> bool:
+    """Whether a column has far fewer or far more values than declared. Short columns contradict nothing."""
+    if filled < _FEWEST:
+        return False
+    most = {**_MOST, "thousands": filled, "unique": filled}[declared]
+    least = {"few": 1, "hundreds": _MOST["few"], "thousands": _MOST["hundreds"], "unique": _UNIQUE * filled}
+    return distinct > _SLACK * most or _SLACK * distinct < min(least[declared], _UNIQUE * filled)
+
+
+def count_values(declared: Cardinality, records: int) -> int:
+    """Different values of a field in synthetic tables of so many records."""
+    return min(_USUAL.get(declared, records), max(1, records))
+
+
+def is_coarser(one: Cardinality, other: Cardinality) -> bool:
+    """Whether a class has fewer values than another."""
+    return CLASSES.index(one) < CLASSES.index(other)
