@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.drafting.confirming import change, find_fields, take_guesses
 from accord.drafting.guessing import Sample, guess_kinds
 from accord.drafting.kinds import SEVERAL, ColumnKind
+from accord.drafting.proposing import suggest
 from accord.drafting.shapes import FITS, are_streets
 
 GERMAN = {
@@ -167,7 +170,7 @@ def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
     [
         ("lat", ("52° N", "48° N"), ColumnKind.LATITUDE, "decimal numbers of degrees"),
         ("Preis", ("ab 12", "ca. 3"), ColumnKind.PRICE, "numbers, such as 12.99"),
-        ("Geburtsdatum", ("im Mai", "im Juni"), ColumnKind.BIRTH, "days, all written in one way"),
+        ("Geburtsdatum", ("im Mai", "im Juni"), ColumnKind.BIRTH, "its name says birth"),
         ("birth year", ("MCM", "MCMI"), ColumnKind.BIRTH_YEAR, "its name says birth_year"),
     ],
 )
@@ -425,3 +428,21 @@ def test_a_name_that_ends_in_a_full_stop_is_short_for_a_word(column: str, kind: 
     (guess,) = guess_kinds([Sample(column, ("Lange Gasse", "Am Ring", "Winkel", "Hohe Mark"))])
     assert guess.kind == kind
     assert guess_kinds([Sample(column.rstrip("."), ("x1", "y2", "x1"))])[0].kind != kind
+
+
+def test_slips_do_not_lose_a_column_of_births() -> None:
+    cells = ("1880-01-02", "17.05.1860", "1799-12-31", "18x9-01-01") * 10
+    assert kinds(id=tuple(map(str, range(40))), dob=cells)[1] is ColumnKind.BIRTH
+    assert kinds(id=tuple(map(str, range(40))), dob=("1880-01-02 10:15",) * 40)[1] is ColumnKind.SKIP
+
+
+@pytest.mark.parametrize(
+    ("cells", "limits"),
+    [
+        (("31.01.62", "01.02.25", "03.04.11"), ("1900-01-01", "2026-12-31")),
+        (("1880-01-02", "1799-12-31", "1801", "x"), ("1700-01-01", "2026-12-31")),
+    ],
+)
+def test_the_range_of_births_ends_this_year(cells: tuple[str, ...], limits: tuple[str, str]) -> None:
+    fields = find_fields(change(take_guesses(guess_kinds([Sample("dob", cells)])), ["dob=birth"]))
+    assert suggest(fields, [Sample("dob", cells)], date(2026, 11, 19)).ranges == {"birth": limits}

@@ -111,9 +111,9 @@ def test_a_column_of_dates_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> No
     parsed = []
     parse = making.parse_date
 
-    def noted(value: str, how: str) -> date | None:
+    def noted(value: str, how: str, last: date) -> date | None:
         parsed.append(value)
-        return parse(value, how)
+        return parse(value, how, last)
 
     monkeypatch.setattr(making, "parse_date", noted)
     fields = {
@@ -188,7 +188,7 @@ def test_bytes_are_no_text() -> None:
 def test_a_column_of_dates_is_days_to_every_field(cells: list[str], format: str | None) -> None:
     """However each side writes them: else equal days would be different texts."""
     arrays = {"birth": pa.array(cells), "phone": pa.array(["1", None])}
-    of = Cells(arrays, {"birth": format}, dated=frozenset(["birth"]))
+    of = Cells(arrays, {"birth": format}, dated={"birth": date.max})
 
     def shown(**spec: Any) -> list[str | None]:
         return make("x", read(**TEXT, **spec), of).shown().to_pylist()
@@ -217,3 +217,25 @@ def test_days_are_read_as_the_slow_way_reads_them(text: str) -> None:
     except ValueError:
         slowly = None
     assert parse_date(text, "%Y-%m-%d") == slowly
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"), [("01.02.62", "1962-02-01"), ("01.02.25", "2025-02-01"), ("29.02.28", "1928-02-29")]
+)
+def test_years_of_two_digits_are_never_after_the_agreed_range(cell: str, wanted: str) -> None:
+    """A year that is derived follows the day that its column has for all fields."""
+    fields = {
+        "birth": read(type="date", min="1900-01-01", max="2026-12-31"),
+        "year": read(**YEAR | {"max": 2099}),
+    }
+    table = pa.table({"id": ["1"], "birth": [cell]})
+    layout = Layout(columns={"birth": Source(column="birth", format="%d.%m.%y")})
+    shown = load_records(table, fields, "00", ["birth", "year"], layout).disclosed
+    assert shown["year"].to_pylist() == [wanted[:4]]
+
+
+def test_a_cell_is_read_by_the_first_format_that_fits() -> None:
+    cells = ["02.03.1980", "1980-03-02", "1980"]
+    found = made({"birth": cells}, **DATE | {"from": "birth"}, format="%d.%m.%Y|%Y-%m-%d")
+    assert found.shown().to_pylist() == ["1980-03-02", "1980-03-02", None]
+    assert [*bad(found).values()] == [[2]]

@@ -98,6 +98,10 @@ def ask_format(dates: Dates) -> str | None:
 
 def in_words(how: str) -> str:
     """A format as people say it: day, month, year."""
+    from accord.table.field_source import OR
+
+    if OR in how:
+        return " or ".join(map(in_words, how.split(OR)))
     parts = sorted((how.index(sign), word) for sign, word in _WORDS.items() if sign in how)
     return ", ".join(word for _, word in parts)
 

@@ -66,6 +66,8 @@ _LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKin
 _CLASH = "some cells are empty or repeated"
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
 _LENIENT = frozenset({ColumnKind.TEXT, ColumnKind.STREET, ColumnKind.IDENTIFIER})
+_DATED = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
+"""What cannot be read of these is told when the table is read."""
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
 """Of these an odd cell is read as another text or as missing, so a column that is called so may have many."""
 
@@ -219,13 +221,13 @@ def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
         return True
     if FITS[kind] is FITS[ColumnKind.NAME]:
         return FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
-    lenient = kind in _LENIENT or (is_called and kind in _ANY_CELLS)
+    lenient = kind in _LENIENT or (is_called and kind in _DATED) or (is_called and kind in _ANY_CELLS)
     return FITS[kind](cells) >= (_SOME if lenient else _MOST)
 
 
 _READ_AS = {
-    ColumnKind.BIRTH: "days, all written in one way",
-    ColumnKind.DATE: "days, all written in one way and without a time of the day",
+    ColumnKind.BIRTH: "days in formats that exclude each other",
+    ColumnKind.DATE: "days in formats that exclude each other, without a time of the day",
     ColumnKind.LATITUDE: "decimal numbers of degrees, such as 52.5200",
     ColumnKind.LONGITUDE: "decimal numbers of degrees, such as 13.4050",
     ColumnKind.PRICE: "numbers, such as 12.99, 12.99 EUR or €1.200,50",

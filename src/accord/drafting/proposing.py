@@ -18,7 +18,7 @@ from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.reading import decimal_sign
 from accord.fields.cardinality import Cardinality, classify
-from accord.fields.date_formats import FORMATS
+from accord.fields.date_formats import find_formats
 from accord.fields.making import parse_date
 
 _ASIDE = 0.01
@@ -65,17 +65,23 @@ def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> 
             most = max(parts, key=lambda sample: sample.distinct)
             joined = len(parts) > 1 and kind in _OF_BIRTH
             cardinality[name] = "unique" if joined else classify(most.distinct, most.size)
-        if kind in RANGED and len(parts) == 1 and (limits := _limit(kind, parts[0], today)):
+        whole = parts if len(parts) == 1 else [by_column[year] for year in _of_year(one) if year in by_column]
+        if kind in RANGED and whole and (limits := _limit(kind, whole[0], today)):
             ranges[name] = limits
         elif kind in _OF_BIRTH:
             ranges[name] = _limit_births(kind, 1900, today)
     return Suggestion(cardinality, ranges)
 
 
+def _of_year(field: Found) -> list[str]:
+    """The column with the years of a date in several columns."""
+    return [column.name for column in field.columns if column.is_.kind is ColumnKind.BIRTH_YEAR]
+
+
 def _limit(kind: ColumnKind, sample: Sample, today: date) -> tuple[str, str] | None:
     """Limits that hold nearly all cells, where they can be read."""
     if kind in _OF_DAYS | _OF_YEARS:
-        years = sorted(_years(sample.telling))
+        years = sorted(_years(sample.telling, today if kind in _OF_BIRTH else date.max))
         if not years:
             return None
         low, high = _ends(years)
@@ -101,13 +107,14 @@ def _ends(values: list[int]) -> tuple[int, int]:
     return values[aside], values[len(values) - 1 - aside]
 
 
-def _years(cells: Sequence[str]) -> list[int]:
-    """The years of cells that are years or days."""
+def _years(cells: Sequence[str], today: date) -> list[int]:
+    """The years of cells that are years or days; those of two digits are not after today."""
     some = cells[:: max(1, len(cells) // _TRIED)]
-    if plain := [int(float(cell)) for cell in some if re.fullmatch(r"1\d{3}(?:\.0)?|20\d{2}(?:\.0)?", cell)]:
+    plain = [int(float(cell)) for cell in some if re.fullmatch(r"1\d{3}(?:\.0)?|20\d{2}(?:\.0)?", cell)]
+    if 2 * len(plain) > len(some):
         return plain
-    read = [[day.year for cell in some if (day := parse_date(cell, how))] for how in FORMATS]
-    return max(read, key=len)
+    read = ([parse_date(cell, way, today) for cell in some] for way in find_formats(some).ways[:1])
+    return [day.year for days in read for day in days if day is not None]
 
 
 def _limit_amounts(kind: ColumnKind, sample: Sample) -> tuple[str, str]:

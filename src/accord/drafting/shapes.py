@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.vocabulary import NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
-from accord.fields.date_formats import FORMATS
+from accord.fields.date_formats import find_formats
 from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
 from accord.table.postal import ADDRESSES, PLACES, full_share
@@ -22,6 +22,8 @@ _TELLING = 40
 _LONGEST = 120
 """A longer cell is a text, whatever it begins with. Patterns take no more than linear time all the same."""
 _DECADES = 30
+_YEARS = range(1500, 2101)
+"""Of dates that people have in tables."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _PHONE = re.compile(
     r"(?:tel\.?:? *)?(?=(?:\D*\d){6,15}\D*$)[+(]?[\d(][\d ()./+\-\xa0]*(?:(?:ext|x|#)\.? ?\d+)?"
@@ -67,15 +69,16 @@ def _one_of(words: object) -> Callable[[Cells], float]:
 
 
 def are_dates(cells: Cells) -> float:
-    """The share that the best format reads; a number of a few digits is no date."""
+    """The share that formats read which exclude each other; a number of a few digits is no date."""
     tried = cells[:: max(1, len(cells) // _TELLING)]
     days = [cell for cell in tried if 6 <= len(cell) <= _LONGEST]
-    return max(sum(_is_day(cell, how) for cell in days) for how in FORMATS) / max(1, len(tried))
+    ways = find_formats(days, _YEARS).ways
+    return max((share(tried, partial(_is_day, days, way)) for way in ways), default=0.0)
 
 
-def _is_day(cell: str, how: str) -> bool:
-    day = parse_date(cell, how)
-    return day is not None and 1800 <= day.year <= 2100
+def _is_day(days: Cells, way: str, cell: str) -> bool:
+    day = parse_date(cell, way) if cell in days else None
+    return day is not None and day.year in _YEARS
 
 
 def _years(low: int) -> Callable[[Cells], float]:
@@ -105,7 +108,7 @@ FITS: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.NUMBER: _like(_MEASURE),
     ColumnKind.BIRTH: are_dates,
     ColumnKind.DATE: are_dates,
-    ColumnKind.BIRTH_YEAR: _years(1850),
+    ColumnKind.BIRTH_YEAR: _years(1500),
     ColumnKind.YEAR: _years(1000),
     ColumnKind.BIRTH_MONTH: lambda cells: share(cells, _between(1, 12)),
     ColumnKind.BIRTH_DAY: lambda cells: share(cells, _between(1, 31)),
@@ -139,7 +142,7 @@ SURE: dict[ColumnKind, Callable[[Cells], float]] = {
 def spread_over_decades(cells: Cells) -> bool:
     """As dates of birth do; a twentieth at each end, and at least one, decides nothing, since one row must
     not."""
-    years = sorted(int(found[0]) for cell in cells if (found := re.search(r"(?:19|20)\d\d", cell)))
+    years = sorted(int(found[0]) for cell in cells if (found := re.search(r"(?:1[5-9]|20)\d\d", cell)))
     aside = max(1, len(years) // 20)
     kept = years[aside:-aside]
     return bool(kept) and kept[-1] - kept[0] >= _DECADES

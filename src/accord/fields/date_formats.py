@@ -1,13 +1,15 @@
 """How dates are written, found out once, for their owner to see and to write down; no linkage comes here.
 
-A format reads all cells of a column but for slips. Where several read the most, the owner is asked.
+A format reads all cells of a column but for slips, or several do that exclude each other. Where several ways
+read the most, the owner is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,13 +18,17 @@ from accord.errors import DataError
 from accord.fields.folding import fold_list, trim
 from accord.fields.making import parse_date
 from accord.fields.schema import DateField, FieldSpec, NumberField
+from accord.table.field_source import OR
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table
 
 _SAMPLE = 50
 _CENTURY = 100
-_READ = 0.95
-"""So many cells must be read, for a format to be one; the others are slips."""
+_READ = 0.75
+"""So many cells must be read, for formats to be right; the others are slips."""
+_RARE = 0.01
+"""A format of fewer cells is none: they are slips."""
+_LAYERS = 4
 _MIDNIGHT = ("", " 00:00:00", "T00:00:00", " 00:00")
 _WITH_TIME = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 FORMATS = (
@@ -39,8 +45,8 @@ be dropped."""
 
 @dataclass(frozen=True)
 class Dates:
-    """How the cells of a date field can be read: `fits` has all formats that read the most cells, slips
-    aside; `best`, if there are none, is the one that reads some."""
+    """How the cells of a date field can be read: `fits` has all ways that read the most cells, slips aside;
+    `best`, if there are none, is the format that reads some."""
 
     column: str
     fits: tuple[str, ...]
@@ -90,29 +96,82 @@ def _distinct(table: TableLike, columns: Sequence[str], layout: Layout) -> dict[
 
 
 def _judge_dates(column: str, texts: Sequence[str], specs: Sequence[FieldSpec]) -> Dates:
+    found = find_formats(texts, _near_years(specs))
+    return Dates(column, found.ways, found.best) if found.reads_enough else Dates(column, (), found.best)
+
+
+@dataclass(frozen=True)
+class Formats:
+    """Ways to read the dates of a column: each is a format, or several that exclude each other."""
+
+    ways: tuple[str, ...]
+    best: str | None
+    """The format that reads the most; None if none reads any."""
+    share: float
+    """Of the texts, that a way reads."""
+    all_at_midnight: bool = True
+
+    @property
+    def reads_enough(self) -> bool:
+        """Whether what no way reads may be slips. A time of the day must be midnight in all cells."""
+        return self.share >= _READ and self.all_at_midnight
+
+
+def find_formats(texts: Sequence[str], years: range | None = None) -> Formats:
+    """The formats that read the most texts, then those that read the most of the others, and so on.
+
+    Formats go together only if no text has two days under them: else their order would decide.
+    """
+    left, layers = [*texts], list[tuple[str, ...]]()
+    while left and len(layers) < _LAYERS:
+        fits = _fitting(left, years, least=_RARE * len(texts) if layers else 0)
+        joined = [*_exclusive(product(*layers, fits), texts)] if fits else []
+        if not joined:
+            break
+        layers.append(fits)
+        left = [text for text in left if parse_date(text, fits[0]) is None]
+    ways = tuple(OR.join(way) for way in _exclusive(product(*layers), texts)) if layers else ()
+    timed = any(":" in how for fits in layers for how in fits) and any(":" in text for text in left)
+    best = layers[0][0] if layers else None
+    return Formats(ways, best, 1 - len(left) / max(1, len(texts)), not timed)
+
+
+def _fitting(texts: Sequence[str], years: range | None, least: float) -> tuple[str, ...]:
+    """All formats that read the most texts, if these are enough."""
     # Spread over all, since texts that sort together look alike.
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     hits = {how: sum(parse_date(text, how) is not None for text in sample) for how in FORMATS}
-    best = max(hits, key=lambda how: hits[how])
-    if hits[best] < _READ * len(sample) or (":" in best and hits[best] < len(sample)):
-        return Dates(column, (), best if hits[best] else None)
     # Slips do not hide that a day may be a month: whatever reads as many as any is one of several.
-    near = [how for how, count in hits.items() if count >= hits[best] - 1]
+    near = [how for how, count in hits.items() if 0 < count >= max(hits.values()) - 1]
     read = {how: [day for text in texts if (day := parse_date(text, how))] for how in near}
-    most = max(map(len, read.values()))
+    most = max(map(len, read.values()), default=0)
     fits = {how: days for how, days in read.items() if len(days) == most}
-    return Dates(column, _distinct_formats(_within(fits, specs)))
+    return _distinct_formats(_within(fits, years)) if most and most >= least else ()
 
 
-def _within(fits: Mapping[str, Sequence[date]], specs: Sequence[FieldSpec]) -> list[str]:
-    """Formats under which no day is a century away from the agreed range, if there are any: 20111011 is not
-    of the year 1011. Nearer days are no reason: the file may be of another month than was agreed."""
+def _exclusive(ways: Iterable[tuple[str, ...]], texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The ways under which no text has two days."""
+    sample = texts[:: max(1, len(texts) // _SAMPLE)]
+    for way in ways:
+        days = ({parse_date(text, how) for how in way} - {None} for text in sample)
+        if len(way) == 1 or (len({*way}) == len(way) and all(len(one) < 2 for one in days)):
+            yield way
+
+
+def _within(fits: Mapping[str, Sequence[date]], years: range | None) -> list[str]:
+    """Formats under which no day is of other years, if there are any: 20111011 is not of the year 1011."""
+    if years is None:
+        return list(fits)
+    near = [how for how, days in fits.items() if min(days).year in years and max(days).year in years]
+    return near or list(fits)
+
+
+def _near_years(specs: Sequence[FieldSpec]) -> range | None:
+    """The agreed years and a century around them: the file may be of another month than was agreed."""
     years = [agreed for spec in specs if (agreed := _agreed_years(spec)) is not None]
     if not years:
-        return list(fits)
-    first, last = min(low for low, _ in years) - _CENTURY, max(high for _, high in years) + _CENTURY
-    near = [how for how, days in fits.items() if first <= min(days).year and max(days).year <= last]
-    return near or list(fits)
+        return None
+    return range(min(low for low, _ in years) - _CENTURY, max(high for _, high in years) + _CENTURY + 1)
 
 
 def _agreed_years(spec: FieldSpec) -> tuple[int, int] | None:

@@ -25,6 +25,7 @@ from accord.fields.month_names import in_english
 from accord.fields.recipe import ISO_DAY
 from accord.fields.schema import CategoryField, DateField, FieldSpec, FrequencyField, NumberField, TextField
 from accord.table.cell_text import to_text, without_text
+from accord.table.field_source import OR
 
 Mask = NDArray[np.bool_]
 
@@ -57,8 +58,9 @@ class Made:
 
 _ISO = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
-Parsed = dict[tuple[str, str], date | None]
-"""Days by text and format: most chunks of a table have the same ones."""
+Parsed = dict[tuple[str, str, date], date | None]
+"""Days by text, format and last agreed day: most chunks of a table have the same ones."""
+_CENTURY = 100
 
 
 class Cells:
@@ -69,12 +71,12 @@ class Cells:
         columns: Mapping[str, pa.Array],
         formats: Mapping[str, str | None],
         parsed: Parsed | None = None,
-        dated: frozenset[str] = frozenset(),
+        dated: Mapping[str, date] | None = None,
         classes: Mapping[str, Classes] | None = None,
     ) -> None:
         self.classes = classes or {}
         """By field: the classes of the values of its list."""
-        self._formats, self._dated = formats, dated
+        self._formats, self._dated = formats, dated or {}
         self._parsed: Parsed = {} if parsed is None else parsed
         self._plain: dict[str, pa.Array] = {}
         self._unread: dict[str, dict[str, Mask]] = {}
@@ -103,7 +105,8 @@ class Cells:
 
     def days(self, column: str) -> Days:
         if column not in self._days:
-            self._days[column] = read_days(self._plain[column], self._formats.get(column), self._parsed)
+            last = self._dated.get(column, date.max)
+            self._days[column] = read_days(self._plain[column], self._formats.get(column), self._parsed, last)
         return self._days[column]
 
     def text(self, columns: tuple[str, ...], spec: FieldSpec) -> pa.Array:
@@ -209,14 +212,14 @@ def _missing(cells: pa.Array) -> Mask:
     return np.asarray(pc.is_null(cells))
 
 
-def read_days(cells: pa.Array, format: str | None, parsed: Parsed) -> Days:
-    """Cells as days since 1970."""
+def read_days(cells: pa.Array, format: str | None, parsed: Parsed, last: date = date.max) -> Days:
+    """Cells as days since 1970; years of two digits are never after the last agreed day."""
     bad: dict[str, Mask] = {}
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = trim(cells)
         given = ~_missing(cells)
-        cells = _parse_dates(cells, format or "%Y-%m-%d", parsed)
-        how = format or "YYYY-MM-DD"
+        cells = _parse_dates(cells, format or "%Y-%m-%d", parsed, last)
+        how = " or ".join((format or "YYYY-MM-DD").split(OR))
         mend = "`format=` names another format, missing_values what is empty"
         bad[f"is not a date written as {how}; {mend}"] = given & _missing(cells)
     if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
@@ -230,7 +233,7 @@ def read_days(cells: pa.Array, format: str | None, parsed: Parsed) -> Days:
     return Days(days, bad)
 
 
-def _parse_dates(cells: pa.Array, format: str, parsed: Parsed) -> pa.Array:
+def _parse_dates(cells: pa.Array, format: str, parsed: Parsed, last: date) -> pa.Array:
     """Texts as dates, null where they are none; each distinct text is parsed once.
 
     By Python, because Arrow's own parser takes 30 February for 2 March.
@@ -238,19 +241,26 @@ def _parse_dates(cells: pa.Array, format: str, parsed: Parsed) -> pa.Array:
     distinct = cells.dictionary_encode()
     texts = distinct.dictionary.to_pylist()
     for text in texts:
-        if (text, format) not in parsed:
-            parsed[text, format] = parse_date(text, format)
-    return pa.array([parsed[text, format] for text in texts], pa.date32()).take(distinct.indices)
+        if (text, format, last) not in parsed:
+            parsed[text, format, last] = parse_date(text, format, last)
+    return pa.array([parsed[text, format, last] for text in texts], pa.date32()).take(distinct.indices)
 
 
-def parse_date(value: str, format: str) -> date | None:
-    """The day that a text is in this format; None if it is none."""
+def parse_date(value: str, format: str, last: date = date.max) -> date | None:
+    """The day that a text is in the first of these formats that fits; None if it is none.
+
+    A year of two digits that would be after the last day is of the century before.
+    """
+    if OR in format:
+        days = (parse_date(value, one, last) for one in format.split(OR))
+        return next((day for day in days if day is not None), None)
     try:
         if format == "%Y-%m-%d" and _ISO.fullmatch(value):
             # The same, more than ten times as fast.
             return date.fromisoformat(value)
         if "%b" in format or "%B" in format:
             value = in_english(value)
-        return datetime.strptime(value, format).date()
+        day = datetime.strptime(value, format).date()
+        return day.replace(year=day.year - _CENTURY) if day > last and "%y" in format else day
     except (ValueError, re.error):
         return None

@@ -356,9 +356,22 @@ def is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec
     return all(column in disclosed for column in columns)
 
 
-def dated_columns(fields: Mapping[str, FieldSpec]) -> frozenset[str]:
-    """The columns that some field reads as dates: to every other field they are days, too."""
-    return frozenset(c for name, spec in fields.items() if spec.reads_days for c in spec.columns(name))
+def dated_columns(fields: Mapping[str, FieldSpec]) -> dict[str, date]:
+    """The columns that some field reads as dates, each with the last agreed day: to every other field they
+    are days, too."""
+    found: dict[str, date] = {}
+    for name, spec in fields.items():
+        for column in spec.columns(name) if spec.reads_days else ():
+            found[column] = min(found.get(column, date.max), _last_day(spec))
+    return found
+
+
+def _last_day(spec: FieldSpec) -> date:
+    if isinstance(spec, DateField):
+        return spec.max
+    if isinstance(spec, NumberField) and spec.derive == "year" and 1 <= spec.max < date.max.year:
+        return date(int(spec.max), 12, 31)
+    return date.max
 
 
 def agreed_columns(fields: Mapping[str, FieldSpec], disclosed: Iterable[str] = ()) -> tuple[str, ...]:

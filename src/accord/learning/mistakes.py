@@ -72,7 +72,7 @@ def with_errors(
         own = layout.place([column])
         cells = table[own].combine_chunks()
         if column in dated:
-            cells = _err_in_dates(read_days(cells, source.format, {}).days, rates, rng)
+            cells = _err_in_dates(read_days(cells, source.format, {}, dated[column]).days, rates, rng)
         elif any(isinstance(spec, TextField) for spec in readers):
             cells = _slip(cells, rates.slip, rng)
         cells = _change(cells, rates.changed, rng)

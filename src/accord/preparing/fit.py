@@ -34,7 +34,7 @@ from accord.wording import counted, tell_share
 _FILE = "table.layout.toml"
 _CROWDED = 2.0
 """How many times as much as expected is worth a word."""
-_FEW_UNREAD = 0.05
+_FEW_UNREAD = 0.25
 _ANSWER = (
     "Fix the cells; or confirm another answer: `missing_values=` says what counts as empty, `ranges=` which "
     "values there are, `types=` COLUMN=skip leaves a column out."

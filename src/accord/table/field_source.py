@@ -10,7 +10,8 @@
     digits                  numbers with fewer get zeros in front: postcodes out of a spreadsheet
     decimal                 numbers with a currency, a unit or commas, and which sign stands before decimals
     as_of                   ages, read as years of birth: the year of this day without the age
-    format                  dates that are not written 2026-11-15
+    format                  dates that are not written 2026-11-15; several formats have | between, and a cell
+                            is read by the first that fits
 
 All of it stays with the owner of the table. Cells, and words here, are compared as folded texts: letter case
 and blanks around do not matter.
@@ -31,6 +32,8 @@ from accord.table import postal
 from accord.wording import counted
 
 OF_NAMES = ("given", "surname")
+OR = "|"
+"""Between formats of one column."""
 Order = Literal["given surname", "surname given", postal.PlaceOrder, postal.AddressOrder]
 _DIRECTIVE = re.compile(r"%[A-Za-z]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
