@@ -97,7 +97,7 @@ def example(pair: PairFacts, errors: str = "") -> Example:
 def test_the_examples_say_what_happened() -> None:
     side = SideFigures("north", 10, 3, 99, "ε = 1")
     scores = Scores(4, 0.5, 0.25, 1 / 3)
-    pair = PairFacts("A1", "B2", True, True, True, True, ("given",), (), None, ())
+    pair = PairFacts("A1", "B2", True, True, True, True, True, ("given",), (), None, ())
     lost = replace(pair, id_a="A3", found=False, accepted=False)
     apart = replace(pair, id_a="A3", found=False, meets=False)
     told = Figures(side, side, 3, 50, 10, 1.0, scores, 2, example(pair, "keyboard, moved"), example(lost))

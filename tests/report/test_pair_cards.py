@@ -20,6 +20,7 @@ PAIR = PairFacts(
     true=True,
     found=False,
     meets=True,
+    compared=True,
     accepted=False,
     differs=("name",),
     lacks=("city",),

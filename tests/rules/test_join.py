@@ -15,7 +15,7 @@ from accord.rules import join
 from accord.rules.blocking.base import Blocking
 from accord.rules.distances import expand
 from accord.rules.evaluate import Indices, Mask, Tables, holds
-from accord.rules.join import Index, Meetings, candidates, full_join, has_index, meeting_pairs
+from accord.rules.join import Compared, Index, Meetings, candidates, full_join, has_index, meeting_pairs
 from accord.rules.rule import Or, Rule
 from accord.rules.words import dice, euclidean, missing, same, within
 from accord.side import Side
@@ -125,6 +125,7 @@ def test_candidates_are_the_pairs_that_meet_each_once(
         for pair in zip(*(r.tolist() for r in rows), strict=True)
     ]
     assert sorted(found) == list(zip(i[met].tolist(), j[met].tolist(), strict=True))
+    assert Compared.of(tables, (len(a), len(b)), plan).has(i, j).tolist() == met.tolist()
 
 
 def test_dummies_are_passed_over() -> None:

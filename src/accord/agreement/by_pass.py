@@ -20,6 +20,7 @@ from accord.rules.blocking.base import MOST_BINS, PassSpec, build_blocking
 from accord.rules.blocking.key import KeySpec
 from accord.rules.blocking.passes import Pass
 from accord.rules.evaluate import Tables
+from accord.rules.join import Compared
 from accord.side import Side
 from accord.table.pairs import SomePairs
 
@@ -33,9 +34,9 @@ class PassFigures:
     candidate_pairs: int
     """Pairs of records that meet in it; in lsh counted in each table."""
     recall: float
-    """The share of the wanted pairs that meet in it."""
+    """The share of the wanted pairs that are compared in it."""
     recall_so_far: float
-    """The share that meets in it or in a pass before it."""
+    """The share that is compared in it or in a pass before it."""
     buckets: int | None
     """Of its key; None where nothing is hashed."""
     best_buckets: int | None
@@ -48,11 +49,15 @@ def by_pass(
     b: Records,
     wanted: Iterable[SomePairs],
     noise: str | None = None,
+    compared: Compared | None = None,
 ) -> tuple[PassFigures, ...]:
-    """Every pass, and how many of the wanted pairs (row of A, row of B), which come in batches, meet in it;
-    `noise` replaces the agreed one."""
+    """Every pass, and how many of the wanted pairs (row of A, row of B), which come in batches, are compared
+    in it: all that meet, or those that a run has `compared`. `noise` replaces the agreed one."""
     groups = _grouped(agreement)
-    total, met, so_far = _meet(groups, Tables(agreement.fields, a.columns, b.columns), wanted)
+    if compared is None:
+        tables = Tables(agreement.fields, a.columns, b.columns)
+        compared = Compared.of(tables, (len(a), len(b)), agreement.plan)
+    total, met, so_far = _meet([len(one) for one in groups], compared, wanted)
     found = []
     best = best_buckets(agreement, (a.size, b.size), noise)
     for i, passes in enumerate(groups):
@@ -72,16 +77,17 @@ def by_pass(
 
 
 def _meet(
-    groups: list[list[Pass]], tables: Tables, wanted: Iterable[SomePairs]
+    groups: list[int], compared: Compared, wanted: Iterable[SomePairs]
 ) -> tuple[int, list[int], list[int]]:
-    """How many pairs there are; how many meet in each pass, and in it or a pass before it."""
+    """How many pairs there are; how many are compared in each group of passes, and in it or one before it."""
     total, met, so_far = 0, [0] * len(groups), [0] * len(groups)
+    ends = np.cumsum(groups).tolist()
     for left, right in wanted:
         rows = left.astype(np.int64), right.astype(np.int64)
         total += len(left)
         before = np.zeros(len(left), np.bool_)
-        for i, passes in enumerate(groups):
-            now = np.logical_or.reduce([one.compares(tables, *rows) for one in passes])
+        for i, (count, end) in enumerate(zip(groups, ends, strict=True)):
+            now = Compared(compared.passes[end - count : end]).has(*rows)
             before |= now
             met[i] += int(now.sum())
             so_far[i] += int(before.sum())

@@ -203,7 +203,7 @@ def report(result: Simulation) -> dict[str, Any]:
     names = (
         "records_a records_b left_out matches matches_found all_matches candidate_pairs comparisons "
         "comparisons_sd all_pairs cost_ratio bins recall precision reduction_ratio leaks seconds "
-        "join_seconds peak_mib among_candidates"
+        "join_seconds peak_mib among_candidates estimated"
     )
     facts = {name: getattr(result, name) for name in names.split()}
     promises = {side.value: promised for side, promised in result.promises.items()}
@@ -230,7 +230,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
         *_describe_answer(facts),
-        f"Matches          {_kept(facts)} of {facts['all_matches']:,} that the rule accepts{_where(facts)}",
+        f"Matches          {_kept(facts)} of {_all(facts)} that the rule accepts{_where(facts)}",
         f"Recall           {facts['recall']:.4f} under the rule{_where(facts)}",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
@@ -277,6 +277,10 @@ def _kept(facts: dict[str, Any]) -> str:
     if facts["matches_found"] is None:
         return f"{facts['matches']:,}"
     return f"{facts['matches']:,} kept one to one; found {facts['matches_found']:,}"
+
+
+def _all(facts: dict[str, Any]) -> str:
+    return f"about {facts['all_matches']:,}" if facts["estimated"] else f"{facts['all_matches']:,}"
 
 
 def _of_all(facts: dict[str, Any]) -> str:

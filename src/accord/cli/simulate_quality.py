@@ -54,6 +54,7 @@ def summary(facts: dict[str, Any]) -> list[str]:
         ("the rule refuses", missed["refused"]),
         ("meet in no pass", missed["apart"]),
         ("both", missed["refused_and_apart"]),
+        ("left out by full keys or pruned bins", missed["not_compared"]),
         ("passed over by the protocol", missed["passed_over"]),
         ("not there", missed["unknown"]),
     )
@@ -99,7 +100,7 @@ def _describe_fields(quality: Quality, width: int | None) -> str:
 def _describe_curve(curve: Curve, width: int | None) -> str:
     best = curve.at(curve.best)
     title = (
-        f"By threshold, if all pairs that meet are compared; F1 is best, {best.f1:.4f}, at {best.threshold}:"
+        f"By threshold, among the pairs that were compared; F1 is best, {best.f1:.4f}, at {best.threshold}:"
     )
     rows = [
         (

@@ -46,6 +46,7 @@ from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots
 from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import AnyPart, Blocking
+from accord.rules.blocking.passes import Placed
 from accord.rules.evaluate import Tables
 from accord.rules.lowering import Lowered, lower
 from accord.rules.rule import Rule, fields_of
@@ -486,6 +487,11 @@ class Protocol(Spec):
         """The rows of A and of B in each block that the engine is given, with these bin sizes of all batches;
         None where no engine is asked."""
         return None
+
+    def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:
+        """Who meets whom in a run of these two sides, pass by pass: for simulation, which sees both."""
+        columns, sizes = (a.records.columns, b.records.columns), (len(a.records), len(b.records))
+        return [one.place_both(columns, sizes) for one in task.blocking.passes]
 
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:
         """What is compared when, with these bin sizes; None where no engine is asked."""

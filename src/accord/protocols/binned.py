@@ -17,9 +17,11 @@ from accord.fields.columns import Columns, Records
 from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.outcome import CONFIRMED
+from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.parts.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
 from accord.protocols.parts.standing import ALONE, BatchMeeting
+from accord.rules.blocking.passes import Placed
 from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
 from accord.rules.rule import fields_of
@@ -131,6 +133,20 @@ class Binned(Protocol):
         chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
         return pairs[0][chosen], pairs[1][chosen]
 
+    def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:
+        """By the slots of both: some bins may be pruned, and some records suppressed."""
+        counts = a.slots.counts, b.slots.counts
+        chosen = self._choose(task, counts, ALONE.meeting, sort=False)
+        both, blocking = [_entries(mine.slots) for mine in (a, b)], task.blocking
+        ends = [*blocking.first_bins[1:], blocking.bins]
+        found = []
+        for first, end in zip(blocking.first_bins, ends, strict=True):
+            (of_a, of_b), here = (_between(one, first, end) for one in both), chosen[0] >= first
+            here &= chosen[0] < end
+            pairs = chosen[0][here] - first, chosen[1][here] - first
+            found.append(Placed(of_a, of_b, end - first, pairs))
+        return found
+
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         a, b = self.compared(task, counts)
         return int(np.dot(a, b))
@@ -166,6 +182,19 @@ class Binned(Protocol):
 
     def finds_beyond(self) -> bool:
         return self.greedy and self.closure == "all"
+
+
+def _entries(slots: Slots) -> tuple[Indices, Indices]:
+    """(record, bin) of the slots with a record, by ascending record."""
+    record, places = slots.of_record
+    return record.astype(np.int64), np.searchsorted(slots.first, places, "right") - 1
+
+
+def _between(entries: tuple[Indices, Indices], first: int, end: int) -> tuple[Indices, Indices]:
+    """Those in some bins, which are numbered anew."""
+    record, bins = entries
+    here = (bins >= first) & (bins < end)
+    return record[here], bins[here] - first
 
 
 class Sorted(Binned):

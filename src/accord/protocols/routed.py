@@ -78,8 +78,10 @@ from accord.protocols.parts.slots import COMMITMENT
 from accord.protocols.routed_answers import AnswerPasses, answer_circuit, answer_steps, find_answer
 from accord.protocols.routed_pairs import find_for_one, find_pairs
 from accord.protocols.routed_passes import held_circuit
+from accord.protocols.routing import find_placed
 from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import Cap
+from accord.rules.blocking.passes import Placed
 from accord.rules.evaluate import Tables
 from accord.secure.circuit import Opened
 from accord.secure.engine import Engine, require_holding
@@ -201,6 +203,18 @@ class Routed(Slotless):
             return find_answer(passes, engine)
         find = find_pairs if task.output.learner is None else find_for_one
         return find(task, lanes, mine, engine)
+
+    def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:
+        """Records over a cap meet nobody."""
+        found = []
+        for one, caps in zip(super().place(task, a, b), self._caps(task), strict=True):
+            both = []
+            for mine, (record, key) in ((a, one.a), (b, one.b)):
+                assert mine.priority is not None
+                kept = find_placed(key, caps[mine.side], mine.priority[record])
+                both.append((record[kept], key[kept]))
+            found.append(Placed(both[0], both[1], one.bins, one.pairs))
+        return found
 
     def made_anew(self, task: Task, step: int) -> bool:
         return task.output.answers and step in answer_steps(len(task.blocking.passes))

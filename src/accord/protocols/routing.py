@@ -71,18 +71,18 @@ def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy, priority: W
     _, group = np.unique(key, return_inverse=True)
     order = arrangement(entropy.stream("order"), group)
     record, key, group = record[order], key[order], group[order]
-    placed = _placed(group, cap, priority[record])
+    placed = find_placed(group, cap, priority[record])
     record, key, group = record[placed], key[placed], group[placed]
     rank = _ranks(_among(group), cap, entropy.stream("ranks"))
     return Placing(record, key, rank, len(order) - len(record))
 
 
-def _placed(group: Ints, cap: int, priority: Words) -> NDArray[np.bool_]:
-    """Which entries are placed, given entries that stand together by key. All are sorted, also where no key
-    is full: the partner waits, and the time must not depend on how many are."""
+def find_placed(group: Ints, cap: int, priority: Words) -> NDArray[np.bool_]:
+    """Which entries are placed, by the number of their key. All are sorted, also where no key is full: the
+    partner waits, and the time must not depend on how many are."""
     order = np.lexsort((priority, group))
     placed = np.empty(len(group), np.bool_)
-    placed[order] = _among(group) < cap
+    placed[order] = _among(group[order]) < cap
     return placed
 
 

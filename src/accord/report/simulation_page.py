@@ -100,9 +100,10 @@ def _time(result: Simulation) -> Markup:
 
 def _found(result: Simulation) -> Section:
     where = " among the pairs that meet in the blocking" * result.among_candidates
+    about = "about " * result.estimated
     shown: list[tuple[str, Markup | str | int]] = [
         *_answer(result),
-        ("Matches", f"{result.matches:,} of {result.all_matches:,} that the rule accepts{where}"),
+        ("Matches", f"{result.matches:,} of {about}{result.all_matches:,} that the rule accepts{where}"),
         ("Recall", f"{result.recall:.4f} of these"),
         ("Precision", f"{result.precision:.4f} under the rule"),
         ("Comparisons", f"{result.comparisons:,.0f}, {result.cost_ratio:.2%} of all pairs"),
@@ -174,6 +175,7 @@ def _quality(quality: Quality) -> Section:
         Bar("the rule refuses them", missed.refused),
         Bar("they meet in no pass", missed.apart),
         Bar("both", missed.refused_and_apart),
+        Bar("a full key or a pruned bin left them out", missed.not_compared),
         Bar("the protocol passed over", missed.passed_over),
         Bar("a record does not exist", missed.unknown),
     ]

@@ -16,6 +16,8 @@ too loose for it. A pair that meets in several passes is found once; it meets in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TypeVar
 
@@ -24,11 +26,11 @@ from numpy.typing import NDArray
 
 from accord.fields.columns import Bits, Column, Columns, Integers, rows_of
 from accord.fields.schema import DateField, NumberField
-from accord.ranges import distinct, mix, ranges
+from accord.ranges import contained, distinct, mix, ranges
 from accord.rules.blocking.base import Blocking
 from accord.rules.blocking.passes import Placed
 from accord.rules.distances import expand
-from accord.rules.evaluate import Indices, Tables, holds
+from accord.rules.evaluate import Indices, Mask, Tables, holds
 from accord.rules.implied import reach, requires_same
 from accord.rules.rule import Missing, Or, Rarity, Rule, compared_fields, predicates
 from accord.rules.thresholds import Fields, root
@@ -280,26 +282,95 @@ def meeting_pairs(
     return _index(placed).matches(rule, tables, *placed.a)
 
 
-def each_meeting(
-    rule: Rule, tables: Tables, sizes: tuple[int, int], blocking: Blocking
-) -> Iterator[tuple[Indices, Indices]]:
-    """The same in batches, in no order, and as often as a pair meets."""
-    placed = blocking.place_both((tables.a, tables.b), sizes)
-    return _index(placed).each(rule, tables, *placed.a)
-
-
 def candidates(
     tables: Tables, sizes: tuple[int, int], blocking: Blocking
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Every pair (row of A, row of B) that meets in the blocking, each once, in batches.
+    """Every pair (row of A, row of B) that meets in the blocking, each once, in batches."""
+    return Compared.of(tables, sizes, blocking).pairs()
 
-    A pair is told of in the first pass in which it meets, so that nobody has to remember any.
-    """
-    for number, one in enumerate(blocking.passes):
-        before, placed = Blocking(blocking.passes[:number]), one.place_both((tables.a, tables.b), sizes)
-        for left, right in _index(placed).meet(*placed.a):
-            fresh = ~before.compares(tables, left, right)
-            yield left[fresh], right[fresh]
+
+@dataclass(frozen=True)
+class PassPairs:
+    """The pairs of one pass."""
+
+    placed: Placed
+
+    def pairs(self) -> Iterator[tuple[Indices, Indices]]:
+        """All of them (row of A, row of B), in batches."""
+        return _index(self.placed).meet(*self.placed.a)
+
+    def has(self, left: Indices, right: Indices) -> Mask:
+        """Which of some pairs are among them."""
+        (of_a, bins), (own, other) = self.placed.a, self._bin_pairs
+        starts, stops = np.searchsorted(of_a, left), np.searchsorted(of_a, left, "right")
+        pair, met = np.repeat(np.arange(len(left)), stops - starts), bins[ranges(starts, stops)]
+        starts, stops = np.searchsorted(own, met), np.searchsorted(own, met, "right")
+        pair, met = np.repeat(pair, stops - starts), other[ranges(starts, stops)]
+        found = np.zeros(len(left), np.bool_)
+        found[pair[contained(right[pair] * self.placed.bins + met, self._entries)]] = True
+        return found
+
+    @cached_property
+    def _bin_pairs(self) -> tuple[Indices, Indices]:
+        """Bins of A in order, and those of B that they meet."""
+        order = np.argsort(self.placed.pairs[0], kind="stable")
+        return self.placed.pairs[0][order], self.placed.pairs[1][order]
+
+    @cached_property
+    def _entries(self) -> Indices:
+        """Each record of B in each of its bins, as one number."""
+        record, bins = self.placed.b
+        return np.sort(record * self.placed.bins + bins)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which pairs of records are compared, pass by pass."""
+
+    passes: tuple[PassPairs, ...]
+
+    @classmethod
+    def of(cls, tables: Tables, sizes: tuple[int, int], blocking: Blocking) -> Compared:
+        """All that meet in the blocking."""
+        columns = tables.a, tables.b
+        return cls(tuple(PassPairs(one.place_both(columns, sizes)) for one in blocking.passes))
+
+    def among(self, rows: Indices) -> Compared:
+        """Those of some rows of A, which come in order."""
+        found = []
+        for one in self.passes:
+            record, bins = one.placed.a
+            some = contained(record, rows)
+            found.append(PassPairs(one.placed._replace(a=(record[some], bins[some]))))
+        return Compared(tuple(found))
+
+    @property
+    def count(self) -> int:
+        """How many there are, as often as they are compared."""
+        return sum(one.placed.candidates for one in self.passes)
+
+    def pairs(self) -> Iterator[tuple[Indices, Indices]]:
+        """Every pair (row of A, row of B) once, in batches, from the first pass that has it: so none need be
+        remembered."""
+        for number, one in enumerate(self.passes):
+            for left, right in one.pairs():
+                fresh = np.ones(len(left), np.bool_)
+                for before in self.passes[:number]:
+                    open_ = np.flatnonzero(fresh)
+                    fresh[open_] = ~before.has(left[open_], right[open_])
+                yield left[fresh], right[fresh]
+
+    def has(self, left: Indices, right: Indices) -> Mask:
+        """Which of some pairs are among them."""
+        return np.logical_or.reduce(
+            [np.zeros(len(left), np.bool_), *(p.has(left, right) for p in self.passes)]
+        )
+
+
+def matches_among(rule: Rule, tables: Tables, compared: Compared) -> Iterator[tuple[Indices, Indices]]:
+    """The pairs that the rule accepts, in batches and as often as they are compared."""
+    for one in compared.passes:
+        yield from _index(one.placed).each(rule, tables, *one.placed.a)
 
 
 def _index(placed: Placed) -> Meetings:

@@ -1,9 +1,10 @@
 """What another threshold of a score would find: precision, recall and F1 over all thresholds worth a look.
 
-Every pair that meets in the blocking is weighed once, and what is kept are two counts for each sum: all pairs
-and true ones. A threshold that no pair has as its sum finds what the next higher sum does, and one below all
-true pairs finds only more false ones. So the curve has a point for each sum from the least of a true pair on,
-and one for the agreed threshold.
+Every pair that the run compared is weighed once, and so is what it found beyond these. A pair that a full key
+or a pruned bin left out is not. What is kept are two counts for each sum: all pairs and true ones. A
+threshold that no pair has as its sum finds what the next higher sum does, and one below all true pairs finds
+only more false ones. So the curve has a point for each sum from the least of a true pair on, and one for the
+agreed threshold.
 
 Beside it, the pairs just below the agreed threshold and those just above it. Among pairs of one sum those
 come first that are on the wrong side: true ones below, false ones above.
@@ -11,13 +12,13 @@ come first that are on the wrong side: true ones below, false ones above.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from accord.ranges import contained
 from accord.rules.evaluate import Indices, Mask, holds, scores
-from accord.rules.join import candidates
 from accord.rules.rule import Rule, Score
 from accord.simulation.known import Known, split
 from accord.simulation.truth import f1, share
@@ -25,7 +26,7 @@ from accord.simulation.truth import f1, share
 
 @dataclass(frozen=True)
 class Point:
-    """What a threshold finds, if all pairs that meet are compared."""
+    """What a threshold finds among the pairs that are compared."""
 
     threshold: int
     matches: int
@@ -56,7 +57,7 @@ def trace(known: Known, shown: int) -> tuple[Curve, Indices, Indices] | None:
     score, rest = graded
     counts = _Counts(score)
     below, above = _Nearest(shown, wanted=True), _Nearest(shown, wanted=False)
-    for left, right in candidates(known.tables, known.sizes, known.agreement.plan):
+    for left, right in _weighable(known):
         keys, sums = _weigh(known, score, rest, left, right)
         true = contained(keys, known.true)
         counts.add(sums, true)
@@ -66,6 +67,14 @@ def trace(known: Known, shown: int) -> tuple[Curve, Indices, Indices] | None:
     points = counts.points(known.true_pairs)
     best = max(points, key=lambda point: (point.f1, -abs(point.threshold - score.least)))
     return Curve(score.least, best.threshold, points), below.keys, above.keys
+
+
+def _weighable(known: Known) -> Iterator[tuple[Indices, Indices]]:
+    """The pairs that were compared, and those that were found beyond them, each once."""
+    yield from known.compared.pairs()
+    left, right = known.rows(known.found)
+    beyond = ~known.compared.has(left, right)
+    yield left[beyond], right[beyond]
 
 
 def _weigh(known: Known, score: Score, rest: Rule, left: Indices, right: Indices) -> tuple[Indices, Indices]:

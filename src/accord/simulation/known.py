@@ -9,7 +9,7 @@ the rule: no value of a record.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from accord.agreement.document import Agreement
 from accord.fields.columns import Records
 from accord.ranges import contained, distinct
 from accord.rules.evaluate import Indices, Mask, Tables, holds
+from accord.rules.join import Compared
 from accord.rules.rule import And, Levels, Missing, Rule, Same, Score, fields_of
 from accord.simulation.truth import Scores, f1, share
 from accord.table.pairs import SomePairs
@@ -46,6 +47,8 @@ class PairFacts:
     found: bool
     meets: bool
     """Whether the blocking brings it together."""
+    compared: bool
+    """Whether the run compared it: a full key or a pruned bin may have left it out."""
     accepted: bool
     """Whether the rule holds."""
     differs: tuple[str, ...]
@@ -63,7 +66,10 @@ class PairFacts:
             return "found"
         refused = "" if self.accepted else "the rule refuses it"
         apart = "" if self.meets else "it meets in no pass"
-        return " and ".join(filter(None, (refused, apart))) or "the protocol passed it over"
+        passed_over = (
+            "the protocol passed it over" if self.compared else "a full key or a pruned bin left it out"
+        )
+        return " and ".join(filter(None, (refused, apart))) or passed_over
 
 
 @dataclass(frozen=True)
@@ -78,14 +84,28 @@ class Known:
     """Those of which both records are there."""
     unknown: int
     """True pairs that name a record which is in no table, or was left out."""
+    compared: Compared = field(repr=False)
+    """What the run compared."""
 
     @classmethod
-    def of(cls, agreement: Agreement, a: Records, b: Records, found: SomePairs, truth: pa.Table) -> Known:
-        """`found` as rows of both tables, `truth` as `read_truth` gives it."""
+    def of(
+        cls,
+        agreement: Agreement,
+        a: Records,
+        b: Records,
+        found: SomePairs,
+        truth: pa.Table,
+        compared: Compared | None = None,
+    ) -> Known:
+        """`found` as rows of both tables, `truth` as `read_truth` gives it; by default all pairs that meet
+        were compared."""
         left, right, unknown = find(truth, a, b)
         width = max(1, len(b))
         keys = distinct(found[0].astype(np.int64) * width + found[1])
-        return cls(agreement, a, b, keys, distinct(left * width + right), unknown)
+        if compared is None:
+            tables = Tables(agreement.fields, a.columns, b.columns)
+            compared = Compared.of(tables, (len(a), len(b)), agreement.plan)
+        return cls(agreement, a, b, keys, distinct(left * width + right), unknown, compared)
 
     @property
     def true_pairs(self) -> int:
@@ -141,8 +161,8 @@ class Known:
         Fields that are made of one column count once.
         """
         of: dict[tuple[str, ...], list[str]] = {}
-        for field in self.fields:
-            of.setdefault(tuple(self.agreement.fields[field].columns(field)), []).append(field)
+        for name in self.fields:
+            of.setdefault(tuple(self.agreement.fields[name].columns(name)), []).append(name)
         apart = np.zeros(len(keys), np.int64)
         for fields in of.values():
             apart += np.logical_or.reduce([self.differs(field, keys) for field in fields])
@@ -159,6 +179,7 @@ class Known:
         ids = [t.ids.take(pa.array(rows)).to_pylist() for t, rows in ((self.a, left), (self.b, right))]
         true, found = contained(keys, self.true), contained(keys, self.found)
         meets, accepted = self.meets(keys), self.accepts(keys)
+        compared = self.compared.has(left, right)
         differs = {field: self.differs(field, keys) for field in self.fields}
         lacks = {field: self.lacks(field, keys) for field in self.fields}
         graded = split(self.agreement.rule)
@@ -170,6 +191,7 @@ class Known:
                 true=bool(true[i]),
                 found=bool(found[i]),
                 meets=bool(meets[i]),
+                compared=bool(compared[i]),
                 accepted=bool(accepted[i]),
                 differs=tuple(field for field in self.fields if differs[field][i]),
                 lacks=tuple(field for field in self.fields if lacks[field][i]),

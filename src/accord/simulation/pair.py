@@ -13,7 +13,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from statistics import mean, pstdev
@@ -32,25 +32,29 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release
 from accord.protocols.parts.answers import Answered
-from accord.protocols.parts.own_side import Watch
+from accord.protocols.parts.own_side import OwnSide, Watch
+from accord.ranges import contained
 from accord.rules.evaluate import Tables, holds
-from accord.rules.join import Index, each_meeting
+from accord.rules.join import Compared, Index, PassPairs, matches_among
 from accord.side import Side
 from accord.simulation.curve import trace
 from accord.simulation.known import Known, PairFacts
 from accord.simulation.report import Quality, judge
 from accord.simulation.trials import Trial as Trial
+from accord.simulation.trials import Tried, try_once
 from accord.simulation.trials import make_mine as make_mine
 from accord.simulation.trials import release_of as release_of
 from accord.simulation.trials import seeded_run as seeded_run
 from accord.simulation.trials import start_party as start_party
-from accord.simulation.trials import try_once
 from accord.simulation.truth import read_truth
 from accord.spill import Scratch
 from accord.table.layout import Layout
-from accord.table.pairs import Half, Paired, Pairs, PairTable, order_pairs
+from accord.table.pairs import Half, Paired, Pairs, PairTable, SomePairs, order_pairs
 from accord.table.sources.opening import TableLike, require_table
 from accord.wording import tell_kept
+
+_MOST_TRIED, _TIMES = 1 << 20, 4
+"""Pairs that are looked at in any case for what the rule accepts, and how many times what a run compares."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,16 @@ class Simulation(Paired):
     """Pairs that the rule accepts, whether or not the protocol finds them; see `among_candidates`."""
     among_candidates: bool
     """Whether only pairs that meet in the blocking were looked at for these, and it may lose some."""
+    estimated: bool
+    """Whether `all_matches` is estimated, from the pairs of some of A's records: far more pairs meet than a
+    run compares."""
     true_positives: int
     """Matches of the first run that the rule accepts."""
     candidate_pairs: int
     """Pairs of real records that the blocking brings together, in each pass."""
     bins: int
     passes: tuple[PassFigures, ...]
-    """What each pass of the blocking brings together of the pairs that the rule accepts."""
+    """What each pass of the first run compares of the pairs that the rule accepts."""
     promises: Mapping[Side, Promised]
     answer: Answered | None
     """What both would learn from the first run, where nobody is shown; None where pairs are asked for."""
@@ -104,6 +111,7 @@ class Simulation(Paired):
     _noise: str | None = field(repr=False)
     _tables: tuple[Records, Records] = field(repr=False)
     _pairs: Pairs = field(repr=False)
+    _sides: tuple[OwnSide, OwnSide] = field(repr=False)
 
     @cached_property
     def found(self) -> PairTable:
@@ -169,21 +177,29 @@ class Simulation(Paired):
         require("pairs", pairs, "a whole number of at least 0", int)
         if pairs < 0:
             raise UsageError(problem="`pairs=` is a whole number of at least 0.")
-        known = Known.of(self._agreement, *self._tables, self._pairs.rows(0, self.matches), read_truth(truth))
-        return judge(known, pairs, self._noise)
+        return judge(self._known(read_truth(truth)), pairs, self._noise)
 
     def nearest(self, pairs: int = 3) -> Mapping[str, tuple[PairFacts, ...]]:
         """So many pairs just `below` the threshold of the rule's score and just `above` it, where the true
         pairs are not known; nothing for a rule without a score."""
         require("pairs", pairs, "a whole number of at least 0", int)
         nobody = pa.table({name: pa.array([], pa.string()) for name in ("id_a", "id_b")})
-        known = Known.of(self._agreement, *self._tables, self._pairs.rows(0, self.matches), nobody)
+        known = self._known(nobody)
         traced = trace(known, pairs)
         named = {} if traced is None else {"below": traced[1], "above": traced[2]}
         return {
             name: tuple(replace(one, true=None) for one in known.describe(keys))
             for name, keys in named.items()
         }
+
+    def _known(self, truth: pa.Table) -> Known:
+        found = self._pairs.rows(0, self.matches)
+        return Known.of(self._agreement, *self._tables, found, truth, self.compared)
+
+    @cached_property
+    def compared(self) -> Compared:
+        """What the first run compared."""
+        return find_compared(self._agreement, self._sides)
 
     @property
     def all_pairs(self) -> int:
@@ -230,15 +246,12 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
     require_sound(agreement, simulated=True)
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
-    loaded = time.perf_counter()
     for side, own, partner in ((Side.A, left, right), (Side.B, right, left)):
         if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
             raise UsageError(problem=problem)
         agreement.protocol.refuse_records(agreement.task, side, own)
     among = not (beyond_blocking or agreement.protocol.finds_beyond())
     among = among and bool(agreement.plan.losses(agreement.rule))
-    accepted = _accepted(agreement, tables, left, right, among)
-    joined = time.perf_counter()
     releases = {
         side: release_of(agreement, side, r.size, noise) for side, r in ((Side.A, left), (Side.B, right))
     }
@@ -249,17 +262,25 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         figures.append(trial.figure)
         if number == 0:
             first = trial
+    ran = time.perf_counter()
+    # Where the blocking loses nothing, these are all of them, too.
+    meeting = among or (agreement.protocol.places and not beyond_blocking)
+    accepted = _find_accepted(agreement, tables, left, right, meeting, first)
     return Simulation(
         runs=tuple(figures),
         records_a=left.size,
         records_b=right.size,
         left_out=left.left_out + right.left_out,
-        all_matches=len(accepted),
+        all_matches=accepted.count,
         among_candidates=among,
+        estimated=accepted.estimated,
         true_positives=_count_accepted(agreement, tables, first.pairs),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins if agreement.protocol.lists_bins else 0,
-        passes=by_pass(agreement, left, right, accepted.pieces(), noise),
+        passes=by_pass(
+            *(agreement, left, right, accepted.pairs.pieces(), noise),
+            find_compared(agreement, first.sides),
+        ),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         answer=first.answer,
         exact_answer=first.exact,
@@ -268,25 +289,56 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         advice=tuple(agreement.protocol.advice(agreement.task)),
         leaks=agreement.protocol.leaky,
         seconds=time.perf_counter() - began,
-        join_seconds=joined - loaded,
+        join_seconds=time.perf_counter() - ran,
         peak_mib=peak_mib(),
         _agreement=agreement,
         _noise=noise,
         _tables=(left, right),
         _pairs=first.pairs,
+        _sides=first.sides,
     )
 
 
-def _accepted(
-    agreement: Agreement, tables: Tables, left: Records, right: Records, among_candidates: bool
-) -> Pairs:
-    """The pairs that the rule accepts: all of them, or those that meet in the blocking."""
+@dataclass(frozen=True)
+class _Accepted:
+    """Pairs that the rule accepts, and how many there are of them."""
+
+    pairs: Pairs
+    count: int
+    estimated: bool = False
+    """Whether the pairs are those of some of A's records."""
+
+
+def find_compared(agreement: Agreement, sides: tuple[OwnSide, OwnSide]) -> Compared:
+    """What a run of these sides compares."""
+    placed = agreement.protocol.place(agreement.task, *sides)
+    return Compared(tuple(PassPairs(one) for one in placed))
+
+
+def _find_accepted(
+    agreement: Agreement, tables: Tables, left: Records, right: Records, among_candidates: bool, run: Tried
+) -> _Accepted:
+    """All of them, or those that meet in the blocking. Where far more meet than the run compared, they are
+    looked for among the pairs of some records, and as many more are expected as the run found more."""
     sizes = len(left), len(right)
-    if among_candidates:
-        found = each_meeting(agreement.rule, tables, sizes, agreement.plan)
-    else:
-        found = Index(agreement.rule, agreement.fields, Side.B, tables.b, sizes[1]).each(tables.a, sizes[0])
-    return order_pairs(left.by_id, right.by_id, found, Scratch())
+
+    def ordered(found: Iterator[SomePairs]) -> Pairs:
+        return order_pairs(left.by_id, right.by_id, found, Scratch())
+
+    if not among_candidates:
+        index = Index(agreement.rule, agreement.fields, Side.B, tables.b, sizes[1])
+        pairs = ordered(index.each(tables.a, sizes[0]))
+        return _Accepted(pairs, len(pairs))
+    meeting = Compared.of(tables, sizes, agreement.plan)
+    share = min(1.0, max(_MOST_TRIED, _TIMES * run.figure.comparisons) / max(1, meeting.count))
+    rows = np.sort(np.random.default_rng(0).permutation(sizes[0])[: max(1, round(share * sizes[0]))])
+    pairs = ordered(matches_among(agreement.rule, tables, meeting.among(rows)))
+    if len(rows) == sizes[0]:
+        return _Accepted(pairs, len(pairs))
+    found = run.pairs.rows(0, len(run.pairs))[0]
+    here = int(contained(found.astype(np.int64), rows).sum())
+    times = len(found) / here if here else sizes[0] / len(rows)
+    return _Accepted(pairs, round(times * len(pairs)), True)
 
 
 def _require_kinds(

@@ -35,8 +35,11 @@ class Missed:
     """The rule would accept them, and they meet in no pass."""
     refused_and_apart: int
     """They meet in no pass, and the rule would refuse them, too."""
+    not_compared: int
+    """They meet and the rule accepts them, and a full key or a pruned bin left them out."""
     passed_over: int
-    """They meet and the rule accepts them, and the protocol passed them over: pruned or cleaned away."""
+    """They were compared and the rule accepts them, and the protocol passed them over: a record had matched
+    before, or another pair was kept."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Quality:
     missed: Missed
     fields: tuple[FieldQuality, ...]
     passes: tuple[PassFigures, ...]
-    """What each pass brings together of the true pairs."""
+    """What each pass compares of the true pairs."""
     curve: Curve | None
     """Over the thresholds of the rule's score, if it has one."""
     pairs: Mapping[str, tuple[PairFacts, ...]]
@@ -98,6 +101,7 @@ class Quality:
             "missed: the rule refuses them": f"{missed.refused:,}",
             "missed: they meet in no pass": f"{missed.apart:,}",
             "missed: both": f"{missed.refused_and_apart:,}",
+            "missed: left out by a full key or a pruned bin": f"{missed.not_compared:,}",
             "missed: passed over by the protocol": f"{missed.passed_over:,}",
             "missed: a record does not exist": f"{missed.unknown:,}",
         }
@@ -131,12 +135,14 @@ def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
 def _reasons(known: Known) -> Missed:
     missed = known.missed
     meets, accepted = known.meets(missed), known.accepts(missed)
+    compared = known.compared.has(*known.rows(missed))
     return Missed(
         unknown=known.unknown,
         refused=int((meets & ~accepted).sum()),
         apart=int((~meets & accepted).sum()),
         refused_and_apart=int((~meets & ~accepted).sum()),
-        passed_over=int((meets & accepted).sum()),
+        not_compared=int((meets & accepted & ~compared).sum()),
+        passed_over=int((meets & accepted & compared).sum()),
     )
 
 
@@ -164,7 +170,7 @@ def _judge_field(known: Known, field: str) -> FieldQuality:
 def _passes(known: Known, noise: str | None) -> tuple[PassFigures, ...]:
     """A pair with a record that is not there meets nowhere."""
     there = share(len(known.true), known.true_pairs)
-    found = by_pass(known.agreement, known.a, known.b, [known.rows(known.true)], noise)
+    found = by_pass(known.agreement, known.a, known.b, [known.rows(known.true)], noise, known.compared)
     return tuple(
         replace(one, recall=there * one.recall, recall_so_far=there * one.recall_so_far) for one in found
     )

@@ -61,6 +61,8 @@ class Tried:
     pairs: Pairs
     """As rows of both tables."""
     filled: Filled
+    sides: tuple[OwnSide, OwnSide]
+    """Of A and of B, as they were when it began."""
     answer: Answered | None = None
     exact: Answered | None = None
 
@@ -108,9 +110,9 @@ def try_once(
 ) -> Tried:
     """A run as it is agreed, with this engine."""
     chosen, output = _engine(agreement, engine), agreement.output
-    outcome, figure, filled = _run(agreement, left, right, releases, chosen, draw(), watch)
+    outcome, figure, filled, sides = _run(agreement, left, right, releases, chosen, draw(), watch)
     if not output.hides:
-        return Tried(figure, _as_rows(outcome, right), filled)
+        return Tried(figure, _as_rows(outcome, right), filled, sides)
 
     def in_the_clear(other: Output) -> Outcome:
         changed = agreement.model_copy(update={"output": other})
@@ -121,11 +123,11 @@ def try_once(
     shown = in_the_clear(PAIRS)
     figure, pairs = replace(figure, matches=len(shown.pairs)), _as_rows(shown, right)
     if outcome.answer is None:
-        return Tried(figure, pairs, filled)
+        return Tried(figure, pairs, filled, sides)
     exact = in_the_clear(output.model_copy(update={"epsilon": None, "exact": True})).answer
     assert exact is not None
     figure = replace(figure, answer=outcome.answer.values, exact_answer=exact.values)
-    return Tried(figure, pairs, filled, outcome.answer, exact)
+    return Tried(figure, pairs, filled, sides, outcome.answer, exact)
 
 
 def _showing(agreement: Agreement, side: Side, records: Records) -> Records:
@@ -148,7 +150,7 @@ def _run(
     engine: Engine,
     entropy: Entropy,
     watch: Watch,
-) -> tuple[Outcome, Trial, Filled]:
+) -> tuple[Outcome, Trial, Filled, tuple[OwnSide, OwnSide]]:
     began = time.perf_counter()
     a = make_mine(releases[Side.A], left, right.size, entropy.stream("A"), watch)
     b = make_mine(releases[Side.B], right, left.size, entropy.stream("B"))
@@ -166,7 +168,7 @@ def _run(
         bytes=wire.bytes,
         seconds=time.perf_counter() - began,
     )
-    return outcome, figure, filled
+    return outcome, figure, filled, (a, b)
 
 
 def _as_rows(outcome: Outcome, right: Records) -> Pairs:
