@@ -17,7 +17,7 @@ from accord.drafting.draft import MadeDraft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.planning import plan
-from accord.rules.rule import Score
+from accord.rules.rule import Score, fields_of
 from accord.simulation.truth import score
 
 SALT = "0123456789abcdef"
@@ -259,3 +259,13 @@ def test_every_type_alone_is_sketched(kind: ColumnKind) -> None:
 def test_fields_that_no_record_lacks(typed: str) -> None:
     found = draft(typed, (50, 50), missing=dict.fromkeys(typed.split(), "skip")).agreement
     assert "missing(" not in str(found.rule)
+
+
+def test_a_draft_has_no_field_that_is_not_used() -> None:
+    agreed = draft(
+        "given surname birth sex city postcode phone email", (5_000, 5_000), disclose=("sex",)
+    ).agreement
+    used = {*fields_of(agreed.rule), *agreed.blocking_fields, "sex"}
+    columns = {column for name in used for column in agreed.fields[name].columns(name)}
+    assert set(agreed.fields) <= used | columns
+    assert used <= set(agreed.fields)

@@ -13,7 +13,15 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.fields.schema import Letters
-from accord.learning.drafts import compare_fields, put_weights, rule_lines, score_of, with_score, write_into
+from accord.learning.drafts import (
+    compare_fields,
+    put_weights,
+    refine,
+    rule_lines,
+    score_of,
+    with_score,
+    write_into,
+)
 from accord.rules.text import parse_rule
 from tests.learning.worlds import DRAFT, with_rule
 
@@ -131,3 +139,14 @@ def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
         write_into(odd, learnt())
     with pytest.raises(UsageError, match="cannot be found"):
         write_into("version = 1\n", learnt())
+
+
+def test_finer_levels_weigh_what_the_draft_gives_such_pairs() -> None:
+    drafted = score_of(parse_rule("score(f: dice >= 0.75 -> 4, missing -> 0, otherwise -> -2) >= 1"))
+    levels = "dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> 0, otherwise -> -2"
+    finer = score_of(parse_rule(f"score(f: {levels}) >= 1"))
+    assert refine(drafted) == finer
+    weights = tuple(each.weights for each in finer.comparisons)
+    assert put_weights(finer.comparisons, weights, 1) == drafted
+    other = score_of(parse_rule("score(same(birth) -> 4, same(birth_year) -> 1, otherwise -> -2) >= 1"))
+    assert refine(other) == other

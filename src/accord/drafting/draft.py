@@ -18,7 +18,7 @@ from math import ceil
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers, count_of
-from accord.drafting.fields import draft_fields, quote
+from accord.drafting.fields import draft_fields, keep_used, quote
 from accord.drafting.how import (
     settle_draft,
     settle_routed,
@@ -35,6 +35,8 @@ from accord.errors import AgreementError, Fault
 from accord.planning.choose import tell_trade
 from accord.planning.figures import Plan
 from accord.planning.made_up import NO_SALT
+from accord.rules.rule import fields_of
+from accord.rules.text import parse_rule
 
 _CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
@@ -187,7 +189,9 @@ def _parse(text: str) -> Agreement:
 
 
 def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: str) -> str:
-    fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, keys))
+    blocks = draft_fields(answers.fields, answers, keys)
+    used = [*fields_of(parse_rule(rule.text)), *keys, *answers.disclose]
+    fields = "\n".join(block.text for block in keep_used(blocks, used))
     parts = [
         (_GUESSED if answers.as_guessed else _CONFIRMED) + _HEAD.format(salt=salt),
         f'{_LEARNT.format(recall=rule.recall, precision=rule.precision)}rule = """\n{rule.text}\n"""\n',

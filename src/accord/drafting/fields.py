@@ -7,7 +7,7 @@ about bins (how a name sounds) are fields of their own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from accord.drafting.answers import LISTED, RANGED, Answers
@@ -73,6 +73,19 @@ class Block:
     def text(self) -> str:
         head = f"# {self.comment}\n" if self.comment else ""
         return f"{head}[fields.{self.name}]\n" + "\n".join(self.lines) + "\n"
+
+    @property
+    def column(self) -> str:
+        """The column that it is made of."""
+        made_of = (line for line in self.lines if line.startswith("from = "))
+        return next(made_of, f'from = "{self.name}"').partition('"')[2].rstrip('"')
+
+
+def keep_used(blocks: Sequence[Block], used: Iterable[str]) -> list[Block]:
+    """The used fields, and the columns that they are made of, which have the class of cardinality."""
+    names = {*used}
+    columns = {block.column for block in blocks if block.name in names}
+    return [block for block in blocks if block.name in names | columns]
 
 
 def draft_fields(used: Iterable[Confirmed], answers: Answers, keys: Iterable[str]) -> list[Block]:

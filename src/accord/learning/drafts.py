@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from accord.agreement.document import Agreement
@@ -18,6 +19,7 @@ from accord.agreement.file import parse_agreement
 from accord.errors import AgreementError, UsageError
 from accord.fields.schema import Bloom, DateField, FieldSpec, Letters, TextField
 from accord.learning.patterns import Comparisons, Weights
+from accord.rules.merging import merge_levels
 from accord.rules.rule import (
     And,
     Edit,
@@ -41,6 +43,9 @@ from accord.wording import did_you_mean
 _AGREES, _DIFFERS = 6, -2
 """What equality and its contrary weigh in the usual comparisons, as long as nothing was learnt."""
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
+_FINE = (Fraction(1), Fraction(3, 4), Fraction(1, 2))
+"""Similarities that labels may tell apart, where a draft has no level near them."""
+_FAR = Fraction(1, 5)
 _DAYS = Fraction(31)
 _WIDTH = 110
 _EDITS = (1, 2)
@@ -113,13 +118,37 @@ def _usual(name: str, spec: FieldSpec) -> Levels:
 
 
 def put_weights(comparisons: Comparisons, weights: Weights, least: int) -> Score:
-    """The score with these weights, without comparisons that decide nothing."""
+    """The score with these weights, without levels and comparisons that decide nothing."""
     found = []
     for each, given in zip(comparisons, weights, strict=True):
         if len(set(given)) > 1:
-            levels = zip(each.levels, given, strict=False)
-            found.append(Levels(tuple(Level(level.when, one) for level, one in levels), given[-1]))
+            levels = tuple(Level(level.when, one) for level, one in zip(each.levels, given, strict=False))
+            found.append(merge_levels(Levels(levels, given[-1])))
     return Score(tuple(found), least)
+
+
+def refine(score: Score) -> Score:
+    """The score with more levels of similarity, each with the weight that the draft gives such a pair.
+
+    So sums stay the same until pairs tell the levels apart."""
+    return replace(score, comparisons=tuple(map(_refine, score.comparisons)))
+
+
+def _refine(each: Levels) -> Levels:
+    """Only of a comparison by one similarity, and of missing values."""
+    whens = [level.when for level in each.levels]
+    similar = [one for one in whens if isinstance(one, Similar)]
+    others = [level for level in each.levels if isinstance(level.when, Missing)]
+    if len({(one.measure, one.names) for one in similar}) != 1 or len(similar) + len(others) < len(whens):
+        return each
+    drafted = {one.bound: each.weights[whens.index(one)] for one in similar}
+    finer = {bound for bound in _FINE if all(abs(bound - one) > _FAR for one in drafted)}
+    levels = []
+    for bound in sorted({*drafted, *finer}, reverse=True):
+        reached = max((least for least in drafted if least <= bound), default=None)
+        weight = each.otherwise if reached is None else drafted[reached]
+        levels.append(Level(replace(similar[0], bound=bound), weight))
+    return Levels((*levels, *others), each.otherwise)
 
 
 def rule_lines(rule: Rule) -> str:

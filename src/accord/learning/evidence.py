@@ -30,6 +30,7 @@ from accord.fields.own_cells import read_settled
 from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning import labels as labelled
+from accord.learning.drafts import refine
 from accord.learning.mistakes import Rates, relax, with_errors
 from accord.learning.patterns import (
     FOLDS,
@@ -182,6 +183,7 @@ def from_labels(
     fewest: int = FEWEST,
 ) -> LearntWeights:
     """Two tables, and pairs of them of which somebody says whether they are matches, so many at least."""
+    asked = replace(asked, score=refine(asked.score))
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
     found = labelled.read_labels(labels, a, b)
     matches = len(found.matches[0])
@@ -198,6 +200,7 @@ def from_unlabelled(
     asked: LearningTask, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout]
 ) -> LearntWeights:
     """Two tables of which nobody knows who is who."""
+    asked = replace(asked, score=refine(asked.score))
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
     sizes, both = (len(a), len(b)), Tables(asked.fields, a.columns, b.columns)
     rows = asked.sample(both, sizes, np.random.default_rng(asked.seed))

@@ -147,10 +147,11 @@ def _joining(groups: list[_Group], columns: int) -> Floats:
 
 
 def whole(comparisons: Comparisons, nats: Floats, points: float) -> Weights:
-    """The weights in points, rounded."""
+    """The weights in points, rounded. A comparison whose levels all weigh the same decides nothing: 0."""
     ends = np.cumsum([len(each.weights) for each in comparisons])
     rounded = np.rint(nats * points).astype(int)
-    return tuple(tuple(part.tolist()) for part in np.split(rounded, ends[:-1]))
+    parts = np.split(rounded, ends[:-1])
+    return tuple(tuple((part * (len({*part.tolist()}) > 1)).tolist()) for part in parts)
 
 
 def bits_of(m: float, u: float) -> int:
