@@ -83,6 +83,10 @@ class DataError(FaultyError):
     exit_code = 4
 
 
+class ContradictionError(DataError):
+    """{what} contradicts the agreement, with {count}:"""
+
+
 class UnreadableError(AccordError):
     """{path} cannot be read: {reason}. {mend}"""
 

@@ -462,6 +462,28 @@ def test_nothing_that_a_terminal_obeys_is_shown(
     assert "\x1b" not in asked.err + asked.out + told
 
 
+def test_at_a_terminal_another_column_is_asked_for_where_one_contradicts_the_agreement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreement.toml").write_text(
+        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(brand)"\n[parties]\nA = "one"\n'
+        'B = "two"\n[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.brand]\ntype = "text"\n'
+        'encoder = "hash"\nmissing = "differs"\ncardinality = "few"\n'
+    )
+    rows = [f"{number},stock {number},maker {number % 5}" for number in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,brand,marque", *rows]))
+    fit = ("--from", "t.csv", "--for", "agreement.toml", "--yes")
+    refused = run(tmp_path, *fit, code=4).stderr
+    assert "--field brand.cardinality=unique" in refused
+    assert "Fix the cells" not in refused
+    # The types, which are wrong; two changes, what they are, and nothing else.
+    answer(monkeypatch, "", "2=skip 3=category:brand", "")
+    init(table="t.csv", agreement=Path("agreement.toml"))
+    assert "Is another column the right one?" in capsys.readouterr().err
+    assert read_layout(tmp_path / "t.csv.layout.toml").source("brand").column == "marque"
+
+
 def test_at_a_terminal_enter_makes_ids_where_no_column_is_one(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

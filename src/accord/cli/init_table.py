@@ -22,7 +22,7 @@ from accord.cli.init_told import Told, answers_of
 from accord.cli.places import layout_of, shown
 from accord.cli.terminal import Counter, say
 from accord.cli.words import as_own_options
-from accord.errors import Fault, FaultyError, LayoutOutputError, OutputError, UsageError
+from accord.errors import ContradictionError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
@@ -102,13 +102,31 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
     elif lacking_columns(agreed, seen, told.as_of):
         _tell_left_out(seen, told)
-    check = _try(agreed, seen, told, fixed=True)
+    check = _fit_other(agreed, seen, told)
     _tell_own(tell_meeting(agreed, check))
     write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
     tell_ids(check)
     write_own_card(agreed, agreement, beside, told, check.layout)
+
+
+def _fit_other(agreed: Agreement, seen: SeenTable, told: Told) -> TableCheck:
+    """Read the table under an agreement. Where the table contradicts it, ask for other columns."""
+    while True:
+        try:
+            return _try(agreed, seen, told, fixed=True)
+        except ContradictionError as error:
+            if not told.asks:
+                raise
+            from accord.cli.init_questions import ask_types
+
+            say(as_own_options("\n".join(map(str, error.faults))), err=True)
+            say("Is another column the right one? Press Enter if not.", err=True)
+            columns = ask_types(seen, told.as_of)
+            if columns == seen.columns:
+                raise
+            seen = replace(seen, columns=columns)
 
 
 def _require_places(told: Told, check: TableCheck) -> None:
@@ -205,6 +223,8 @@ def _try(agreement: Agreement, seen: SeenTable, told: Told, fixed: bool = False)
     try:
         with closing(Counter()) as watch:
             found = try_on(placed, Reading(layout, choose=ask_format, watch=watch))
+    except ContradictionError:
+        raise
     except FaultyError as error:
         error.add_note(_tell_agreeing(error, layout) if fixed else _MENDS)
         raise

@@ -39,7 +39,7 @@ def contradictions(agreement: Agreement, side: Side | None, records: Records) ->
             yield Fault(
                 f"field '{name}'",
                 f"has {MEANINGS[own]} in your table, and {MEANINGS[spec.cardinality]} in the agreement.",
-                f'If the column is the right one, agree on cardinality = "{own}" and draft again.',
+                f"Right column? Agree on its class: `accord init --field {name}.cardinality={own}`.",
             )
     if fault := _find_copies(agreement, side, records):
         yield fault
@@ -79,5 +79,5 @@ def _find_copies(agreement: Agreement, side: Side | None, records: Records) -> F
         "",
         f"At least {over / len(rows):.0%} of your records match {agreed} or more others of your table. "
         f"The agreement expects at most {agreed} of one person or thing.",
-        f"Agree on {usual} copies, with `accord init --copies`, or leave out copies.",
+        f"Agree on {usual} copies, with `accord init --copies`, or remove copies from your table.",
     )

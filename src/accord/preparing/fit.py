@@ -18,7 +18,7 @@ from accord.drafting.confirming import find_id
 from accord.drafting.fitting import Fitted, fit
 from accord.drafting.kinds import ColumnKind
 from accord.drawing import draw
-from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.errors import ContradictionError, DataError, Fault, FaultyError, UsageError
 from accord.fields.schema import CategoryField
 from accord.forecast.expected import look_ahead
 from accord.preparing.facts import tell_counting
@@ -264,6 +264,8 @@ def fit_table(placed: Placed, dates: Iterable[str], is_own: bool) -> Fit:
     told = [*placed.tell(layout), *(() if is_own else placed.tell_unused(layout))]
     try:
         found = try_on(placed, Reading(layout))
+    except ContradictionError:
+        raise
     except FaultyError as error:
         error.add_note(_ANSWER if is_own else _LAY_OUT)
         raise

@@ -14,7 +14,7 @@ from typing import Any
 
 from accord.agreement.by_pass import count_unplaced
 from accord.agreement.document import Agreement
-from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.errors import ContradictionError, DataError, Fault, FaultyError, UsageError
 from accord.fields.columns import Records
 from accord.fields.date_formats import Dates, sniff_dates
 from accord.fields.load import Loading, Tally, Watch, load_records
@@ -213,7 +213,7 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
     if side is not None:
         agreement.protocol.refuse_records(agreement.task, side, records)
     if faults := [*contradictions(agreement, side, records)]:
-        raise DataError(name_of(data), faults)
+        raise ContradictionError(name_of(data), faults)
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = count_unplaced(agreement, side or Side.A, records)
     both = (agreement.protocol.coverage(agreement.task, s, records) for s in ([side] if side else Side))
