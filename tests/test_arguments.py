@@ -157,6 +157,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: TEXT for name in ("person", "sheet")},
             "columns": ("a=b", None, {"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
             "make_ids": FLAG,
+            "header": ("3", None, True, 0, 1.5),
             "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
@@ -284,6 +285,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         "runs",
         "columns",
         "lists",
+        "header",
         *("records", "overlap", "precision", "errors"),
     )
     kind = "None" if value is None else type(value).__name__

@@ -155,7 +155,6 @@ BAD: dict[str, Make] = {
         bytes.fromhex("d0cf11e0a1b11ae1") + bytes(512), "t.xlsx"
     ),
     "a workbook with a cell far away": book("XFD1048576", 1),
-    "a workbook whose table begins elsewhere": book("A2", "id", row=2),
     "a workbook with formulas that failed": book("B2", "#N/A"),
 }
 
@@ -204,7 +203,6 @@ TOLD = {
     "a csv called parquet": "Is it what its name says?",
     "a workbook with a password, or an old .xls": "it has a password, or is an old .xls",
     "a workbook with a cell far away": "its sheet spans more than 33,554,432 cells",
-    "a workbook whose table begins elsewhere": "its sheet does not begin in cell A1",
     "a workbook with formulas that failed": "cells B2: hold formulas that ended in errors",
 }
 """What is said of each."""

@@ -109,6 +109,40 @@ def test_what_is_named_is_not_found_out(tmp_path: Path) -> None:
     assert sniff_text(path, named, ("delimiter", "quote"), WANTED).encoding == "cp1252"
 
 
+TITLED = 'Members; 2024\n\n"Status: \nall"\nid,name,day\n1,x,2024-01-02\n2,y,2024-01-03\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (TITLED, 5),
+        ("Members 2024,,\n,,\nid,name,day\n1,x,y\n2,x,y\n", 3),
+        ("\n\nid,name,day\n1,x,y\n", 1),
+        ("id,name,day\n1,x,y\n", 1),
+        # A first row with few names is a header where the next one is a record.
+        ("id,,,,\n1,a,b,c,d\n2,a,b,c,d\n", 1),
+        ("sep=,\nMembers\nid,name,day\n1,x,y\n2,x,y\n", 3),
+    ],
+)
+def test_a_header_is_found_below_titles_and_read_there(tmp_path: Path, text: str, line: int) -> None:
+    path = write(tmp_path / "t.csv", text)
+    found = sniff_text(path, Layout(), (), ())
+    assert (found.header, found.delimiter) == (line, ",")
+    assert column_names(path, found)[0] == "id"
+    batch = next(iter(open_table(path, ["id"], found).batches))
+    assert batch.column(0)[0].as_py() == "1"
+    assert sniff_text(path, Layout(header=2), ("header",), ()).header == 2
+
+
+def test_faults_below_titles_are_named_by_row_and_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", TITLED + '3,z\n4,"z')
+    with pytest.raises(UnreadableError, match="begins in line 9 is not closed"):
+        column_names(path, Layout(header=5))
+    opened = open_table(write(path, TITLED + "3,z\n"), ["id"], Layout(header=5))
+    assert [len(batch) for batch in opened.batches] == [2]
+    assert [*opened.broken] == [3]
+
+
 def days(folder: Path, *cells: str, layout: Layout | None = None) -> tuple[tuple[str, ...], str | None]:
     path = write(folder / "t.csv", "id,name,day\n" + "".join(f'{i},x,"{c}"\n' for i, c in enumerate(cells)))
     found = sniff_dates(path, layout or Layout(), FIELDS)

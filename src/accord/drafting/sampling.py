@@ -35,7 +35,7 @@ _CELLS = 1_000
 _COMMON = 60
 _NO_HEADER = "Is the first line a record? Write a line above it with a name for each column."
 _NO_NAMES = (ColumnKind.DATE, ColumnKind.EMAIL)
-_TITLE = "Does a title stand above the header? The header must come first: remove the lines above it."
+_TITLE = "Does a title stand above the header? Say the line of the header in a layout file: header = 4."
 
 
 @dataclass(frozen=True)

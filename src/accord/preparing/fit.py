@@ -46,7 +46,7 @@ _LAY_OUT = (
 _SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
 _CORE = ("given", "surname", "name", "birth")
 _MANY_WORDS, _OFTEN = 3, 0.3
-_WRITTEN = ("encoding", "delimiter", "quote")
+_WRITTEN = ("encoding", "delimiter", "quote", "header")
 """Found out when the table was looked at."""
 
 

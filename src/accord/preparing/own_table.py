@@ -105,6 +105,7 @@ def facts_of_layout(data: TableLike, layout: Layout) -> dict[str, Any]:
         facts |= {"encoding": layout.encoding, "delimiter": layout.delimiter, "quote": layout.quote}
     if kind == "xlsx" and isinstance(place, Path):
         facts["sheet"] = layout.sheet or sheet_names(place)[0]
+    facts |= {"header": layout.header} if layout.header > 1 else {}
     formats = {name: layout.source(name).format for name in layout.columns}
     facts["dates"] = {name: how for name, how in formats.items() if how}
     return facts
@@ -121,6 +122,8 @@ def describe_layout(facts: Mapping[str, Any]) -> str:
         parts = [f"{facts['encoding']}{mark}{guess}", f"delimiter {delimiter}", quote]
     if "sheet" in facts:
         parts.append(f"sheet '{facts['sheet']}'")
+    if "header" in facts:
+        parts.append(f"header in {'row' if 'sheet' in facts else 'line'} {facts['header']}")
     if facts["make_ids"]:
         parts.append("ids are made")
     parts += [f"dates of {name} {how}" for name, how in facts["dates"].items()]

@@ -22,6 +22,9 @@ from accord.wording import did_you_mean
 
 MADE_ID = "accord: id"
 """The column that made ids are read as; no file of its owner's is asked for one of this name."""
+MOST_ABOVE = 100
+"""Lines above a header."""
+_LINE = f"the line of the header, 1 to {MOST_ABOVE + 1}"
 
 
 class _File(Spec):
@@ -34,6 +37,7 @@ class _File(Spec):
     make_ids: bool = False
     sheet: str | None = None
     lists: dict[str, str] = Field(default_factory=dict)
+    header: int = Field(default=1, ge=1, le=MOST_ABOVE + 1)
 
     def layout(self) -> Layout:
         return Layout(
@@ -46,6 +50,7 @@ class _File(Spec):
             self.make_ids,
             self.sheet,
             self.lists,
+            self.header,
         )
 
 
@@ -68,6 +73,8 @@ class Layout:
     """Of a workbook: the sheet, if not the first."""
     lists: Mapping[str, str | Path] = field(default_factory=dict)
     """By agreed name: the files of lists of frequencies that do not ship."""
+    header: int = 1
+    """Of a csv the line, of a workbook the row with the names of columns; empty ones above do not count."""
 
     def __post_init__(self) -> None:
         for argument in ("id", "encoding", "delimiter", "quote"):
@@ -75,6 +82,9 @@ class Layout:
         for argument in ("person", "sheet"):
             require_text_or_none(argument, getattr(self, argument))
         require_flag("make_ids", self.make_ids)
+        require("header", self.header, _LINE, int)
+        if not 1 <= self.header <= MOST_ABOVE + 1:
+            raise UsageError(problem=f"`header=` is {_LINE}.")
         object.__setattr__(self, "columns", _read_columns(self.columns))
         object.__setattr__(self, "lists", _read_lists(self.lists))
 
@@ -119,6 +129,7 @@ class Layout:
             make_ids=self.make_ids,
             sheet=self.sheet,
             lists=self.list_files,
+            header=self.header,
         ).model_dump_json()
 
     @classmethod
@@ -174,6 +185,7 @@ class Layout:
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
         silent = {"id"} if self.make_ids else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
+        silent |= {"header"} if self.header == 1 else set()
         silent |= {name for name in ("make_ids", "columns", "lists") if not body[name]}
         body["columns"] = {name: _written(self.source(name)) for name in self.columns}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
@@ -234,8 +246,9 @@ def _read_lists(given: object) -> dict[str, str]:
 
 
 def read_layout(path: Path | str) -> Layout:
-    """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
-    tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
+    """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, `header`,
+    and the tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file
+    on."""
     path = as_path("path", path)
     try:
         body = path.read_text(encoding="utf-8")

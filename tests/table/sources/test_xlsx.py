@@ -13,6 +13,7 @@ import pytest
 
 from accord.errors import DataError, UnreadableError
 from accord.table.layout import Layout
+from accord.table.sniffing import sniff_text
 from accord.table.sources import xlsx as sources_xlsx
 from accord.table.sources.opening import column_names, open_table
 
@@ -72,6 +73,17 @@ def test_the_first_sheet_or_the_one_that_is_named(tmp_path: Path) -> None:
     assert sources_xlsx.sheet_names(tmp_path / "t.xlsx") == ["Sheet", "OwnSide & yours"]
 
 
+def test_a_table_begins_in_any_cell_and_below_titles(tmp_path: Path) -> None:
+    path = book(tmp_path / "t.xlsx", [None], [None, "id", "a"], [None, 1, "x"])
+    assert rows(path, ["a", "id"]) == [["x", "1"]]
+    titles: list[list[Any]] = [["Members 2024"], [], ["as of", date(2024, 1, 2)], ["id", "a", "b", "c"]]
+    path = book(path, *titles, [1, "x", "y", "z"], [None, None, None, None], [2, "x", "y", None])
+    found = sniff_text(path, Layout(), (), ())
+    assert found.header == 4
+    assert rows(path, ["b", "id"], found) == [["y", "1"], ["y", "2"]]
+    assert column_names(path, found) == ["id", "a", "b", "c"]
+
+
 def test_formulas_that_failed_are_faults_where_they_are_wanted(tmp_path: Path) -> None:
     import openpyxl
 
@@ -111,9 +123,6 @@ def test_what_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         rows(path, ["id"])
     book(path)
     with pytest.raises(UnreadableError, match="its sheet is empty"):
-        rows(path, ["id"])
-    book(path, [None], [None, "id"])
-    with pytest.raises(UnreadableError, match="does not begin in cell A1"):
         rows(path, ["id"])
     book(path, ["id", "id"], [1, 2])
     with pytest.raises(DataError, match="appears more than once"):

@@ -24,6 +24,7 @@ from accord.table.layout import Layout
 from accord.table.opened import BELOW_HEADER, CHECK, OpenTable, guard, require_columns, too_many_columns
 
 _BLOCK = MOST_ROW
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _STATED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 
 
@@ -31,8 +32,9 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     """Open a csv, gzipped or not, for its wanted columns."""
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
     looked = _look_over(path, layout)
-    require_columns(columns, _first_row(utf8_blocks(path, layout.encoding), delimiter, quote), path)
-    above = 0 if stated_delimiter(path, layout.encoding) is None else 1
+    blocks = utf8_blocks(path, layout.encoding, layout.header)
+    require_columns(columns, _first_row(blocks, delimiter, quote), path)
+    above = _lines_above(path, layout)
     broken: dict[int, Fault] = {}
 
     def note(row: Any) -> str:
@@ -67,14 +69,19 @@ def csv_header(path: Path, layout: Layout) -> list[str]:
     """The names in the header of what is a table to its end."""
     _look_over(path, layout)
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
-    return _first_row(utf8_blocks(path, layout.encoding), delimiter, quote)
+    return _first_row(utf8_blocks(path, layout.encoding, layout.header), delimiter, quote)
+
+
+def _lines_above(path: Path, layout: Layout) -> int:
+    """The lines above the header: titles, or one that states the delimiter."""
+    return max(layout.header - 1, 0 if stated_delimiter(path, layout.encoding) is None else 1)
 
 
 def _look_over(path: Path, layout: Layout) -> Scan:
     """The first pass; raises where the file is no table."""
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
-    found = scan(utf8_blocks(path, layout.encoding), delimiter, quote, _BLOCK)
-    _require_table(path, found)
+    found = scan(utf8_blocks(path, layout.encoding, layout.header), delimiter, quote, _BLOCK)
+    _require_table(path, found, _lines_above(path, layout))
     return found
 
 
@@ -133,7 +140,8 @@ def stated_delimiter(path: Path, encoding: str) -> str | None:
 
 def filled_places(path: Path, layout: Layout) -> set[int]:
     """The columns, counted from 1, that have a name or a cell; of a file that is a table."""
-    text = io.TextIOWrapper(io.BytesIO(b"".join(utf8_blocks(path, layout.encoding))), "utf-8", newline="")
+    blocks = utf8_blocks(path, layout.encoding, layout.header)
+    text = io.TextIOWrapper(io.BytesIO(b"".join(blocks)), "utf-8", newline="")
     mark = quote_of(path, layout)
     delimiter = delimiter_of(path, layout)
     rows = (
@@ -148,11 +156,15 @@ def filled_places(path: Path, layout: Layout) -> set[int]:
         return set(range(1, 1 + len(csv_header(path, layout))))
 
 
-def utf8_blocks(path: Path, encoding: str) -> Iterator[bytes]:
-    """The file as UTF-8 without a byte order mark and a line above its header, a block at a time."""
+def utf8_blocks(path: Path, encoding: str, header: int = 1) -> Iterator[bytes]:
+    """The file as UTF-8 without a byte order mark and the lines above its header, a block at a time."""
+    above = header - 1
     for place, text in enumerate(_texts(path, encoding)):
-        stated = None if place else _STATED.match(text)
-        yield text[stated.end() if stated else 0 :].encode()
+        if header == 1 and not place and (stated := _STATED.match(text)):
+            text = text[stated.end() :]
+        while above and (end := _LINE_END.search(text)):
+            text, above = text[end.end() :], above - 1
+        yield b"" if above else text.encode()
 
 
 def _texts(path: Path, encoding: str) -> Iterator[str]:
@@ -188,8 +200,8 @@ def _decoder(path: Path, encoding: str) -> codecs.IncrementalDecoder:
         raise UnreadableError(path=path, reason=reason, mend="Common ones: utf-8, latin-1, cp1252.") from None
 
 
-def _require_table(path: Path, found: Scan) -> None:
-    """Raise if the pass over the file did not reach its end, or found nothing."""
+def _require_table(path: Path, found: Scan, above: int) -> None:
+    """Raise if the pass over the file, below so many lines, did not reach its end, or found nothing."""
     if found.stop is Stop.NONE:
         if not found.rows:
             reason = "it holds no table of cells"
@@ -197,17 +209,18 @@ def _require_table(path: Path, found: Scan) -> None:
         return
     if found.stop is Stop.MANY_COLUMNS:
         raise too_many_columns(path)
+    line, opened = found.line + above, found.opened + above
     where = f"row {found.row:,}" if found.row else "the header"
     counting = f" {BELOW_HEADER}" if found.row else ""
     reason, mend = {
-        Stop.NUL: (f"line {found.line:,} holds a NUL character", f"Is it UTF-16? {CHECK}"),
+        Stop.NUL: (f"line {line:,} holds a NUL character", f"Is it UTF-16? {CHECK}"),
         Stop.AFTER_QUOTE: (
-            f"near line {found.line:,} a quoted cell continues after its closing quote (it begins in line "
-            f"{found.opened:,})",
+            f"near line {line:,} a quoted cell continues after its closing quote (it begins in line "
+            f"{opened:,})",
             f'A quote inside a quoted cell is written twice: "". {CHECK}',
         ),
         Stop.OPEN_QUOTE: (
-            f"the quoted cell that begins in line {found.opened:,} is not closed",
+            f"the quoted cell that begins in line {opened:,} is not closed",
             f'A quote inside a quoted cell is written twice: "". {CHECK}',
         ),
         Stop.LONG_CELL: (

@@ -48,17 +48,25 @@ class _Sheet:
 def open_xlsx(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     """Open a sheet of a workbook for its wanted columns."""
     found = _look_through(path, layout.sheet)
-    rows = _rows(path, found.name)
-    header = _header(next(rows))
+    first, rows = _rows(path, found.name, layout.header)
+    header = _header(next(rows, []))
     require_columns(columns, header, path)
-    _require_values(path, found, [header.index(name) for name in columns])
+    errors = [(letters, row) for letters, row in found.errors if row > layout.header]
+    _require_values(path, errors, [first + header.index(name) for name in columns])
     batches = _batches(rows, columns, [header.index(name) for name in columns])
     return OpenTable(str(path), batches, counting=BELOW_HEADER)
 
 
 def xlsx_header(path: Path, layout: Layout) -> list[str]:
     """The names in the header of a sheet."""
-    return [name for name in _header(next(_rows(path, _look_through(path, layout.sheet).name))) if name]
+    _, rows = _rows(path, _look_through(path, layout.sheet).name, layout.header)
+    return [name for name in _header(next(rows, [])) if name]
+
+
+def xlsx_rows(path: Path, layout: Layout, most: int) -> list[tuple[int, list[str | None]]]:
+    """The first rows of a sheet that are not empty, each with its number."""
+    _, rows = _numbered_rows(path, _look_through(path, layout.sheet).name)
+    return list(islice(rows, most))
 
 
 def sheet_names(path: Path) -> list[str]:
@@ -154,8 +162,14 @@ def _number(letters: bytes) -> int:
     return number
 
 
-def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
-    """The rows of a sheet as texts, without empty ones; the first is the header."""
+def _rows(path: Path, name: str, header: int) -> tuple[int, Iterator[list[str | None]]]:
+    """The first column, and the rows of a sheet from its header on, without empty ones."""
+    first, rows = _numbered_rows(path, name)
+    return first, (row for number, row in rows if number >= header)
+
+
+def _numbered_rows(path: Path, name: str) -> tuple[int, Iterator[tuple[int, list[str | None]]]]:
+    """The first column of a sheet, from 0, and its rows as texts, without empty ones, numbered from 1."""
     try:
         import python_calamine as library
     except ImportError:
@@ -166,10 +180,8 @@ def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
         sheet = library.CalamineWorkbook.from_path(str(path)).get_sheet_by_name(name)
         if sheet.start is None:
             raise _refuse(path, "its sheet is empty", "Name another with `sheet` in the layout.")
-        if tuple(sheet.start) != (0, 0):
-            raise _refuse(path, "its sheet does not begin in cell A1", "The header must be in the first row.")
-        rows = sheet.iter_rows()
-        return (row for row in ([_text(cell) for cell in cells] for cells in rows) if any(row))
+        rows = ([_text(cell) for cell in cells] for cells in sheet.iter_rows())
+        return sheet.start[1], ((number, row) for number, row in enumerate(rows, 1) if any(row))
     except library.CalamineError:
         raise _damaged(path) from None
 
@@ -183,9 +195,9 @@ def _header(row: list[str | None]) -> list[str]:
     return [name or "" for name in row]
 
 
-def _require_values(path: Path, sheet: _Sheet, places: Sequence[int]) -> None:
+def _require_values(path: Path, errors: Sequence[tuple[str, int]], places: Sequence[int]) -> None:
     wanted = {place + 1 for place in places}
-    cells = [f"{letters}{row}" for letters, row in sheet.errors if _number(letters.encode()) in wanted]
+    cells = [f"{letters}{row}" for letters, row in errors if _number(letters.encode()) in wanted]
     if cells:
         shown = ", ".join(cells[:5]) + (f" and {len(cells) - 5:,} more" if len(cells) > 5 else "")
         fault = Fault(f"cells {shown}", "hold formulas that ended in errors.", "Fix them.", len(cells))
