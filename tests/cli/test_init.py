@@ -379,27 +379,10 @@ def test_at_a_terminal_enter_takes_what_is_shown(
 ) -> None:
     monkeypatch.chdir(shop)
     # A slip, the types, a change, Enter; names, sizes, copies, classes, how often, how many, how long.
-    # Then values, a range, a distance, nothing to show.
+    # Then values, a range, a distance, what to show.
     often = ("monthly", "30%", "60")
-    lines = (
-        "3=brnd",
-        "?",
-        "3=category:brand",
-        "",
-        "",
-        "",
-        "",
-        "300",
-        "",
-        "",
-        "",
-        *often,
-        "Sony,Bose",
-        "0..500",
-        "",
-        "",
-    )
-    answer(monkeypatch, *lines)
+    typed = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "", "", "")
+    answer(monkeypatch, *typed, *often, "Sony,Bose", "0..500", "", "brand")
     init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "'brnd' is not a column type" in shown

@@ -30,8 +30,10 @@ from accord.drafting.how import (
     write_passes,
 )
 from accord.drafting.passes import choose_passes, keys_to_try
+from accord.drafting.reached import leave_out_unreached
 from accord.drafting.rules import Drafted, draft_rule, sketch_rule
 from accord.errors import AgreementError, Fault
+from accord.learning.drafts import rule_lines
 from accord.planning.choose import tell_trade
 from accord.planning.figures import Plan
 from accord.planning.made_up import NO_SALT
@@ -134,6 +136,7 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
     draft = _parse(_text(answers, rule, write_passes(passes.text), keys, NO_SALT))
     plan, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
     settled = plan.choice.agreement
+    rule = _leave_out_unreached(rule, settled)
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
     if answers.monthly and settled.protocol.in_series:
         text += "\n" + _SERIES.format(*answers.records)
@@ -165,8 +168,13 @@ def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
         raise AgreementError("The draft", [Fault("`accord init --answer`", problem, mend)])
     plan, too_slow = found
     settled = plan.choice.agreement
+    rule = _leave_out_unreached(rule, settled)
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
     return _made(text, rule, plan, too_slow)
+
+
+def _leave_out_unreached(rule: Drafted, settled: Agreement) -> Drafted:
+    return replace(rule, text=rule_lines(leave_out_unreached(settled)))
 
 
 def _made(text: str, rule: Drafted, plan: Plan, too_slow: bool) -> MadeDraft:
