@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from accord.drafting.confirming import change, find_fields, take_guesses
 from accord.drafting.guessing import Sample, guess_kinds
+from accord.drafting.headers import without_qualifiers
 from accord.drafting.kinds import SEVERAL, ColumnKind
 from accord.drafting.proposing import suggest
 from accord.drafting.shapes import FITS, are_streets
@@ -380,6 +381,55 @@ def test_headers_of_several_words_say_what_they_are_of(table: dict[str, tuple[st
 def test_words_of_headers_in_many_languages(header: str, cells: tuple[str, ...], kind: str) -> None:
     (guess,) = guess_kinds([Sample(header, cells * 20)])
     assert guess.kind == kind
+
+
+MIXED = {
+    "RECORD_ID": ("1001", "1002", "1003", "id"),
+    "PRIMARY_NAME_ORG": ("Acme Corp", "Zeta LLC", "Orion Ltd", "text:company"),
+    "PRIMARY_NAME_LAST": ("Smith", "Jones", "Brown", "surname"),
+    "PRIMARY_NAME_FIRST": ("Bob", "Mary", "Ann", "given"),
+    "DATE_OF_BIRTH": ("12/11/1978", "11-Dec-1978", "1/2/1990", "birth"),
+    "ADDR_LINE1": ("123 Main St", "45 Oak Ave", "7 Elm Rd", "street"),
+    "ADDR_CITY": ("Las Vegas", "Reno", "Elko", "city"),
+    "ADDR_STATE": ("NV", "CA", "OR", "category:region"),
+    "ADDR_POSTAL_CODE": ("89111", "89222", "89333", "postcode"),
+    "HOME_PHONE": ("702-919-1300", "702-555-1111", "702-555-2222", "phone"),
+}
+FIRM = {
+    "account_id": ("A1", "A2", "A3", "id"),
+    "account_name": ("Acme GmbH", "Beta SA", "Gamma", "text:company"),
+    "billing_street": ("Main St 1", "Oak St 3", "Elm St 5", "street"),
+    "billing_city": ("Bonn", "Köln", "Ulm", "city"),
+    "billing_zip": ("53111", "50667", "89073", "postcode"),
+    "shipping_city": ("Bonn", "Köln", "Ulm", "skip"),
+    "strona www": ("www.acme.de", "beta.com", "gamma.eu", "text:website"),
+    "Rechtsform": ("GmbH", "SA", "AG", "category:legal_form"),
+    "Branche": ("Retail", "Metal", "Food", "category:industry"),
+}
+PREFIXED = {
+    "kd_nr": ("1", "2", "3", "id"),
+    "kd_vorname": ("Anna", "Lena", "Ida", "given"),
+    "kd_name": ("Müller", "Schmidt", "Groß", "surname"),
+    "kd_gebdat": ("01.02.1980", "03.04.1970", "05.06.1990", "birth"),
+    "kd_ort": ("Bonn", "Köln", "Ulm", "city"),
+}
+
+
+@pytest.mark.parametrize("table", [MIXED, FIRM, PREFIXED], ids=["mixed", "firm", "prefixed"])
+def test_first_words_that_say_whose_or_which_are_dropped(table: dict[str, tuple[str, str, str, str]]) -> None:
+    some = {"PRIMARY_NAME_ORG": 0.2, "PRIMARY_NAME_LAST": 0.8, "PRIMARY_NAME_FIRST": 0.8}
+    samples = [
+        Sample(name, cells[:3], len(set(cells[:3])) == 3, filled_share=some.get(name, 1.0))
+        for name, cells in table.items()
+    ]
+    found = {one.column: f"{one.kind}:{one.name}" if one.name else one.kind for one in guess_kinds(samples)}
+    assert found == {name: cells[3] for name, cells in table.items()}
+
+
+def test_a_first_word_that_says_what_stays() -> None:
+    headers = ["birth_year", "birth_month", "street_number", "address_2", "party_name", "home_id"]
+    assert without_qualifiers(headers) == headers
+    assert without_qualifiers(["CUSTOMER_ADDRESS_CITY", "x_zip", "y_zip"]) == ["city", "x_zip", "y_zip"]
 
 
 def test_the_word_that_says_most_names_a_field() -> None:

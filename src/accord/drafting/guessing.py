@@ -20,7 +20,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from accord.drafting.headers import is_called, kinds_by_name, unusual, word_for, words_of
+from accord.drafting.headers import (
+    is_called,
+    kinds_by_name,
+    unusual,
+    without_qualifiers,
+    word_for,
+    words_of,
+)
 from accord.drafting.kinds import HOLDS, OF_PEOPLE, SEVERAL, ColumnKind
 from accord.drafting.shapes import (
     FITS,
@@ -40,6 +47,7 @@ from accord.drafting.vocabulary import (
     MARKS,
     NO_FIELDS,
     NUMBERS,
+    OF_A_FIRM,
     OF_A_PERSON,
     OF_A_THING,
     REMARK,
@@ -52,6 +60,8 @@ _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
 _MANY, _SOME = 0.7, 0.5
 _HARDLY = 0.01
+_EITHER = 1.1
+"""The sum of two shares of rows that hardly overlap."""
 _FEW_VALUES = 60
 _TO_JUDGE = 20
 """Cells that may be the same by chance."""
@@ -135,11 +145,19 @@ class Guess:
 
 def guess_kinds(samples: Sequence[Sample], keep_sparse: bool = False) -> tuple[Guess, ...]:
     """What each column of a table probably is; of one that hardly has a cell only if it is kept."""
+    bare = without_qualifiers([sample.column for sample in samples])
+    guesses = _guess(
+        [replace(one, column=name) for one, name in zip(samples, bare, strict=True)], keep_sparse
+    )
+    return tuple(replace(one, column=sample.column) for one, sample in zip(guesses, samples, strict=True))
+
+
+def _guess(samples: Sequence[Sample], keep_sparse: bool) -> list[Guess]:
     alone = [_guess_one(sample, keep_sparse) for sample in samples]
     together = _leave_whole(_name_people(_find_trio(alone, samples), samples))
     if not keep_sparse:
-        together = _leave_others(together)
-    return tuple(_name_once(_keep_once(_choose_id(together, samples))))
+        together = _leave_others(together, samples)
+    return _name_once(_keep_once(_choose_id(together, samples)))
 
 
 def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
@@ -344,16 +362,17 @@ def _leave_whole(guesses: list[Guess]) -> list[Guess]:
     ]
 
 
-def _leave_others(guesses: list[Guess]) -> list[Guess]:
+def _leave_others(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
     """Without what says of people something else than who they are: what was bought, when somebody came, what
     somebody wrote about it. The other side has other dates and kinds, and they would count against pairs.
     Remarks, and text of which nobody knows what it says, go wherever there is a person."""
     some_people, people = OF_PEOPLE & {guess.kind for guess in guesses}, _are_people(guesses)
+    kept = OF_A_PERSON | ({"company"} if _are_firms_among(guesses, samples) else set())
     why = "its name is none of those that say who somebody is"
     found = []
     for guess in guesses:
         is_remark = guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name)
-        is_other = guess.kind in _OF_ANYTHING and guess.name not in OF_A_PERSON
+        is_other = guess.kind in _OF_ANYTHING and guess.name not in kept
         is_left = (some_people and is_remark) or (people and is_other)
         found.append(guess.left_out(why, guess.kind) if is_left else guess)
     return found
@@ -364,9 +383,18 @@ def _are_people(guesses: list[Guess]) -> bool:
     kinds, things = {guess.kind for guess in guesses}, OF_A_THING & {guess.name for guess in guesses}
     if _LIVED & kinds and _CALLED & kinds:
         # Somebody may work for a company.
-        return things <= {"company"}
+        return not things
     called = {ColumnKind.GIVEN, ColumnKind.SURNAME} <= kinds or ColumnKind.NAME in kinds
-    return called and bool(_REACHED & kinds) and not things
+    return called and bool(_REACHED & kinds) and not things and not OF_A_FIRM & {g.name for g in guesses}
+
+
+def _are_firms_among(guesses: list[Guess], samples: Sequence[Sample]) -> bool:
+    """Whether rows without the name of a person have one of a firm: a table of both."""
+    filled = {guess.name or guess.kind: one.filled_share for guess, one in zip(guesses, samples, strict=True)}
+    people = max(
+        (filled[kind] for kind in (ColumnKind.SURNAME, ColumnKind.NAME) if kind in filled), default=1
+    )
+    return filled.get("company", 0) > _HARDLY and people + filled.get("company", 0) <= _EITHER
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:

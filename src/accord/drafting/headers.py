@@ -6,10 +6,12 @@ Whole names count before single words, and words are the same whatever their cas
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from unicodedata import normalize
 
 from accord.drafting.kinds import SEVERAL, ColumnKind
-from accord.drafting.vocabulary import ENDINGS, GENERAL, MAKERS, WORDS
+from accord.drafting.vocabulary import ENDINGS, GENERAL, MAKERS, QUALIFIERS, WORDS
 
 _LEAST_LETTERS = 2
 _FOREIGN = str.maketrans({"ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d"})
@@ -57,6 +59,31 @@ def _spell_out(column: str, joined: str) -> list[ColumnKind]:
         if name.startswith(joined)
     )
     return [kind for length, kind in longer if length == longer[0][0]][:1]
+
+
+def without_qualifiers(columns: Sequence[str]) -> list[str]:
+    """Headers without the first words that say whose or which, and not what: `ADDR_CITY` is a city, and so is
+    `kd_ort` beside `kd_plz`. What is left must be known; a header that is known as it is stays."""
+    firsts = Counter(words[0] for column in columns if len(words := words_of(column)) > 1)
+    return [_without_qualifiers(column, firsts) for column in columns]
+
+
+def _without_qualifiers(column: str, firsts: Mapping[str, int]) -> str:
+    words = words_of(column)
+    while len(words) > 1 and not _is_known("".join(words)):
+        first, *rest = words
+        if first not in QUALIFIERS and (firsts[first] < 2 or _is_known(first)):
+            break
+        words = rest
+    end = "." if column.rstrip().endswith(".") else ""
+    bare = " ".join(words) + end
+    is_shorter = len(words) < len(words_of(column))
+    return bare if is_shorter and {*kinds_by_name(bare)} - {ColumnKind.ID} else column
+
+
+def _is_known(joined: str) -> bool:
+    """Whether a word is one of the vocabulary."""
+    return any(joined in names for names in WORDS.values())
 
 
 def words_of(column: str) -> list[str]:

@@ -125,12 +125,30 @@ _CALLED: dict[ColumnKind, str] = {
         "longitude lon lng long laenge lange langengrad geolange longitud longitudine lengtegraad"
     ),
 }
+_COMPANIES = (
+    "company companyname firm firmname business businessname organisation organization organisationname "
+    "organizationname org orgname nameorg corporation corporatename employer enterprise legalname "
+    "legalentityname tradename tradingname registeredname entityname accountname suppliername vendorname "
+    "supplier firma firmenname firmenbezeichnung firmierung unternehmen unternehmensname betrieb "
+    "gesellschaft handelsname arbeitgeber lieferant raisonsociale societe nomsociete entreprise "
+    "nomentreprise denominationsociale nomcommercial enseigne etablissement empresa nombreempresa "
+    "razonsocial nombrecomercial denominacionsocial compania sociedad organizacion ragionesociale azienda "
+    "nomeazienda denominazionesociale ditta impresa societa bedrijf bedrijfsnaam onderneming handelsnaam "
+    "firmanaam organisatie razaosocial nomeempresa nomecomercial denominacaosocial nomefantasia companhia "
+    "organizacao spolka nazwaspolki nazwafirmy przedsiebiorstwo nazwapodmiotu organizacja nazevfirmy "
+    "obchodnijmeno obchodnifirma spolecnost nazevspolecnosti podnik organizace obchodnemeno spolocnost "
+    "nazovspolocnosti nazovfirmy organizacia ceg cegnev cegneve vallalat vallalkozas szervezet "
+    "denumirefirma societate denumiresocietate companie intreprindere tvrtka nazivtvrtke poduzece "
+    "podjetje nazivpodjetja imepodjetja foretag foretagsnamn bolag bolagsnamn virksomhed virksomhedsnavn "
+    "firmanavn selskab selskabsnavn bedrift bedriftsnavn foretak foretaksnavn selskap selskapsnavn "
+    "organisasjon yritys yrityksennimi yritysnimi toiminimi yhtio organisaatio"
+)
 _NAMED: dict[ColumnKind, dict[str, str]] = {
     ColumnKind.IDENTIFIER: {
         "": (
             "nationalid nationalnumber insurancenumber insuranceno versichertennummer versicherungsnummer "
             "kvnr ausweisnummer mpn modelno modelnumber doi imei vin nationalidnumber "
-            "numeroutente nutente"
+            "numeroutente nutente driverslicense driverslicensenumber driverlicense licensenumber"
         ),
         "ssn": (
             "ssn socialsecuritynumber socsecid socialsecurity sozialversicherungsnummer rvnr svnr nir "
@@ -227,6 +245,21 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "lugardenacimiento luogonascita luogodinascita geboorteplaats geburtsland "
             "mistonarozeni miestonarodenia szuletesihely fodested fodelseort syntymapaikka loculnasterii"
         ),
+        "legal_form": (
+            "legalform legaltype companytype entitytype rechtsform gesellschaftsform formejuridique "
+            "naturejuridique formajuridica formagiuridica naturagiuridica rechtsvorm naturezajuridica "
+            "formaprawna pravniforma pravnaforma jogiforma cegforma pravnioblik pravnaoblika bolagsform "
+            "juridiskform selskabsform virksomhedsform organisasjonsform selskapsform organisationsform "
+            "yritysmuoto yhtiomuoto"
+        ),
+        "industry": (
+            "industry sector industrysector lineofbusiness businessactivity sic siccode naics naicscode "
+            "nace nacecode branche wirtschaftszweig gewerbe branchencode secteur secteuractivite activite "
+            "codenaf naf codeape ape actividad actividadeconomica sectoractividad cnae settore "
+            "settoreattivita attivita ateco codiceateco bedrijfstak sbi sbicode setor setoratividade "
+            "atividade cae branza pkd obor odvetvi odvetvie agazat teaor domeniuactivitate caen "
+            "djelatnost dejavnost bransch naring bransje naering toimiala"
+        ),
         "cuisine": "cuisine cuisines kuche kueche cucina cocina keuken kuchnia cozinha kok",
         "genre": "genres genrelist gattung genre",
     },
@@ -237,9 +270,13 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "bezeichnung artikelbezeichnung product artikel produkt producto prodotto libelle "
             "nomproduit designation denominacion denominazione primarytitle"
         ),
-        "company": (
-            "company companyname firma firmenname unternehmen raisonsociale societe entreprise empresa "
-            "razonsocial ragionesociale azienda bedrijf bedrijfsnaam spolka nazwafirmy foretag"
+        "company": _COMPANIES,
+        "website": (
+            "website web url homepage webpage webaddress webseite webadresse internetseite internet www "
+            "domain siteweb siteinternet paginaweb sitioweb sitoweb sitointernet webadres webpagina "
+            "stronawww stronainternetowa webovestranky webovastranka honlap weboldal mreznastranica "
+            "webstranica spletnastran webbplats hemsida webbsida hjemmeside nettside nettsted verkkosivu "
+            "verkkosivusto kotisivu"
         ),
         "description": (
             "description desc beschreibung produktbeschreibung descripcion descrizione omschrijving "
@@ -279,15 +316,29 @@ OF_A_PERSON = frozenset(
 )  # fmt: skip
 """What else says who somebody is, by its name."""
 OF_A_THING = frozenset(
-    ["title", "brand", "company", "genre", "cuisine", "author", "actor", "director", "publisher", "venue"]
+    ["title", "brand", "genre", "cuisine", "author", "actor", "director", "publisher", "venue"]
 )
 """What only things have, by its name."""
+OF_A_FIRM = frozenset(["company", "website", "legal_form", "industry"])
+"""What firms have, by its name; somebody may work for one."""
 MAKERS = frozenset(["author", "actor", "director"])
 """Who made a thing: people, whose names stand in one cell."""
 GENERAL = ("", "type")
 """Names that any other word of a header goes before: a type of cuisine is a cuisine."""
 NUMBERS = frozenset(["id", "no", "nr", "num", "number", "nummer", "key"])
 """A header that ends so, and whose cells are all different, numbers its records."""
+_QUALIFIERS = (
+    "addr address adresse adres direccion indirizzo endereco morada adresa adress osoite cim "
+    "billing bill invoice rechnung rechnungs facturation facturacion fatturazione faturacao faktura "
+    "shipping ship delivery liefer lieferung lieferanschrift livraison envio consegna spedizione lever "
+    "mail mailing postal home private privat work office geschaeftlich "
+    "primary main principal haupt secondary second other alternate current legal registered "
+    "customer cust client kunde kunden kd klient klant kund cliente zakaznik ugyfel asiakas kunder "
+    "patient pat person pers member mitglied lid membre socio employee mitarbeiter medewerker user owner "
+    "resident voter account acct supplier vendor cobranca entrega domicile fakturacni dorucovaci koti"
+)
+QUALIFIERS = frozenset(_QUALIFIERS.split())
+"""First words of headers that say whose or which, and not what: of a billing zip the zip."""
 NO_FIELDS = {
     **dict.fromkeys(("voorletters", "initialen", "initials", "initialer"), "initials say less than names do"),
     **dict.fromkeys(
