@@ -158,6 +158,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "columns": ("a=b", None, {"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
             "make_ids": FLAG,
             "header": ("3", None, True, 0, 1.5),
+            "unreadable": (*TEXT, None, "skip"),
             "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
@@ -286,6 +287,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         "columns",
         "lists",
         "header",
+        "unreadable",
         *("records", "overlap", "precision", "errors"),
     )
     kind = "None" if value is None else type(value).__name__

@@ -373,3 +373,20 @@ def test_cells_outside_a_list_are_counted_for_their_owner_alone() -> None:
     assert told.startswith("10 of 30 cells of 'sex' are none of the agreed values.")
     assert "zz" not in told
     assert not tell_unlisted({"sex": (1, 30)})
+
+
+def test_cells_that_cannot_be_read_are_empty_where_their_owner_says_so() -> None:
+    fields: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
+        {"day": {"type": "date", "min": "2020-01-01", "max": "2020-12-31", "missing": "differs"}}
+    )
+    table = pa.table({"id": ["1", "2", "3"], "day": ["2020-02-30", "2021-01-01", "2020-01-02"]})
+    with pytest.raises(DataError):
+        load_records(table, fields, "00")
+    tally = Tally()
+    layout = Layout(unreadable="empty")
+    records = load_records(table, fields, "00", layout=layout, how=Loading(tally))
+    assert records.columns["day"].present.tolist() == [False, False, True]
+    assert sum(tally.unread.values()) == 2
+    strict = {name: spec.model_copy(update={"missing": "error"}) for name, spec in fields.items()}
+    with pytest.raises(DataError):
+        load_records(table, strict, "00", layout=layout)

@@ -73,3 +73,13 @@ def test_cells_that_cannot_be_read_are_faults_with_a_way_out() -> None:
         accord.propose(broken).fit(drafted())
     assert "column 'price'" in str(caught.value)
     assert "`missing_values=` says what counts as empty" in caught.value.__notes__[-1]
+
+
+def test_the_owner_may_count_all_unreadable_cells_as_empty(tmp_path: Path) -> None:
+    broken = shop().set_column(3, "price", pa.array(["1e", "two", "x"]))
+    fit = accord.propose(broken, layout=accord.Layout(unreadable="empty")).fit(drafted())
+    assert "'price': 2 of 3 cells count as empty" in str(fit)
+    assert accord.check(drafted().agreement, broken, layout=fit.layout).clean
+    (tmp_path / "l.toml").write_text(fit.layout.to_toml())
+    assert accord.read_layout(tmp_path / "l.toml").unreadable == "empty"
+    assert "unreadable" not in accord.Layout().to_toml()

@@ -125,6 +125,13 @@ def init(
             "--allow-unplaced", help="Write a draft in which many of your records can meet no other."
         ),
     ] = False,
+    allow_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unreadable",
+            help="Cells that are no date, number or agreed value count as empty, however many there are.",
+        ),
+    ] = False,
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
@@ -166,6 +173,7 @@ def init(
             "--precision": precision,
             "--monthly": monthly, "--answer": answer, "--answer-epsilon": answer_epsilon,
             "--copies": copies, "--allow-unplaced": allow_unplaced,
+            "--allow-unreadable": allow_unreadable,
             "--encoding": encoding,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
@@ -186,6 +194,7 @@ def init(
         records=records,
         copies=copies,
         allow_unplaced=allow_unplaced,
+        allow_unreadable=allow_unreadable,
         parties=parties,
         disclose=tuple(disclose or ()),
         fields=tuple(field or ()),

@@ -420,5 +420,6 @@ def command_line(told: Told) -> str:
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
     words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
     words += ["--as-of", told.as_of.isoformat()] if told.as_of else []
+    words += ["--allow-unreadable"] * told.allow_unreadable
     words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

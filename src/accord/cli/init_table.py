@@ -28,6 +28,7 @@ from accord.wording import counted
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.preparing.draft import Draft
+    from accord.preparing.fit import Placed
     from accord.preparing.own_table import TableCheck
     from accord.preparing.seen import SeenTable
     from accord.table.layout import Layout
@@ -165,6 +166,8 @@ def _look(told: Told, is_agreed: bool = False) -> SeenTable:
     named = named_in(told.layout) if told.layout is not None else frozenset()
     if told.encoding is not None:
         known, named = replace(known, encoding=told.encoding), named | {"encoding"}
+    if told.allow_unreadable:
+        known = replace(known, unreadable="empty")
     seen = look(told.table, known, named)
     if "encoding" not in named and is_guess(seen.layout.encoding):
         say(f"Read as {seen.layout.encoding}: a guess by its letters; --encoding names another.", err=True)
@@ -227,9 +230,26 @@ def _try(agreement: Agreement, seen: SeenTable, told: Told, fixed: bool = False)
         raise
     except FaultyError as error:
         error.add_note(_tell_agreeing(error, layout) if fixed else _MENDS)
-        raise
+        if not told.asks or told.allow_unreadable:
+            raise
+        found = _forgive(error, placed, layout)
     for line in tell_read(agreement, found):
         _tell_own(line)
+    return found
+
+
+def _forgive(error: FaultyError, placed: Placed, layout: Layout) -> TableCheck:
+    """Count all cells that cannot be read as empty, if that mends the fault and the owner agrees."""
+    from accord.preparing.fit import try_on
+    from accord.preparing.own_table import Reading
+
+    try:
+        found = try_on(placed, Reading(replace(layout, unreadable="empty"), choose=ask_format))
+    except FaultyError:
+        raise error from None
+    say(as_own_options("\n".join(map(str, error.faults))), err=True)
+    if not typer.confirm("Count all such cells as empty?", err=True):
+        raise error
     return found
 
 
@@ -247,7 +267,8 @@ def _tell_agreeing(error: FaultyError, layout: Layout) -> str:
     name = (named or ["NAME"])[0]
     return (
         f"Nothing was written. Fix the cells; or say in a layout file, --layout FILE, which of them count as "
-        f'empty: `{name} = {{ column = "…", missing = ["unknown"] }}` under `[columns]`.'
+        f'empty: `{name} = {{ column = "…", missing = ["unknown"] }}` under `[columns]`; or count all that '
+        "cannot be read as empty: --allow-unreadable."
     )
 
 
@@ -256,7 +277,7 @@ _PLACED = 0.9
 _MENDS = (
     "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
     "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "
-    "a column out."
+    "a column out, --allow-unreadable counts all cells that cannot be read as empty."
 )
 
 

@@ -37,6 +37,8 @@ class Told:
     """What is said of fields: FIELD.WORD=VALUE."""
     copies: tuple[int, int] | None = None
     allow_unplaced: bool = False
+    allow_unreadable: bool = False
+    """Cells that cannot be read count as empty."""
     suggested: Suggestion | None = None
     """What the table suggests where nothing is said."""
     count_epsilon: str | None = None

@@ -157,7 +157,8 @@ def load_records(
     may go without such a column, since then the promise is to records; None asks for none.
     """
     try:
-        meaning, how = _Meaning(fields, salt, disclose, layout or Layout()), how or Loading()
+        layout = layout or Layout()
+        meaning, how = _Meaning(_read_by(layout, fields), salt, disclose, layout), how or Loading()
         with made_ids(source, meaning.layout, how.entropy) as made:
             return _load(source, meaning, per_person, how, made)
     except MemoryError:
@@ -166,6 +167,17 @@ def load_records(
         path = place.name if isinstance(place, Address) else place or "The table"
         reason = "it takes more memory than there is"
         raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
+
+
+def _read_by(layout: Layout, fields: Mapping[str, FieldSpec]) -> Mapping[str, FieldSpec]:
+    """The fields, those cells of which count as empty that cannot be read, where their owner says so."""
+    if layout.unreadable == "refuse":
+        return fields
+    read = {"other": "missing"}
+    return {
+        name: spec.model_copy(update=read) if getattr(spec, "other", "") == "error" else spec
+        for name, spec in fields.items()
+    }
 
 
 def _load(

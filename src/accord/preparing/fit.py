@@ -37,11 +37,12 @@ _CROWDED = 2.0
 _FEW_UNREAD = 0.25
 _ANSWER = (
     "Fix the cells; or confirm another answer: `missing_values=` says what counts as empty, `ranges=` which "
-    "values there are, `types=` COLUMN=skip leaves a column out."
+    'values there are, `types=` COLUMN=skip leaves a column out, a layout with unreadable = "empty" counts '
+    "all such cells as empty."
 )
 _LAY_OUT = (
     "Fix the cells; or say in a layout, `layout=`, which of them count as empty: "
-    'columns={"NAME": {"column": "…", "missing": ["unknown"]}}.'
+    'columns={"NAME": {"column": "…", "missing": ["unknown"]}}, or unreadable="empty" for all of them.'
 )
 _SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
 _CORE = ("given", "surname", "name", "birth")
@@ -159,7 +160,7 @@ def try_on(placed: Placed, how: Reading) -> TableCheck:
     which are told row by row, as if they were faults."""
     agreement, how = placed.agreement, replace(how, named=_WRITTEN)
     found = check_table(agreement, placed.seen.table, None, how)
-    many = _find_unread(agreement, found)
+    many = _find_unread(agreement, found) if found.layout.unreadable == "refuse" else set()
     return check_table(_strict(agreement, many), placed.seen.table, None, how) if many else found
 
 
@@ -183,7 +184,7 @@ def _strict(agreement: Agreement, names: Iterable[str]) -> Agreement:
 def tell_read(agreement: Agreement, found: TableCheck) -> Iterator[str]:
     """To the owner of a table that was read: what counts as empty, and that ids may number rows."""
     for (column, reason), rows in found.tally.unread.items():
-        yield f"{counted(rows, 'cell')} of '{column}': {reason}, and so counts as empty."
+        yield f"'{column}': {rows:,} of {found.records:,} cells count as empty. Each {reason}."
     if found.tally.counts_rows and not agreement.output.answers:
         yield tell_counting(found.layout.id)
 

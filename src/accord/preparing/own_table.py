@@ -41,6 +41,7 @@ OURS = "written by Accord."
 """How the comment ends that stands above a layout of ours."""
 Choose = Callable[[Dates], str | None]
 """Which of several formats a column has, as its owner says; None if nobody is there to say it."""
+_MANY_UNREAD = 'Is it the right column? A layout with unreadable = "empty" counts such cells as empty.'
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
@@ -212,7 +213,8 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
-    _require_read(data, tally, records.size)
+    if found.unreadable == "refuse":
+        _require_read(data, tally, records.size)
     if side is not None:
         agreement.protocol.refuse_records(agreement.task, side, records)
     if faults := [*contradictions(agreement, side, records)]:
@@ -225,14 +227,14 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
 
 
 def _require_read(data: TableLike, tally: Tally, rows: int) -> None:
-    """Raise if most cells of a column count as empty because they cannot be read."""
+    """Raise if most cells of a column cannot be read."""
     faults = [
         Fault(f"column '{column}'", f"in {many:,} of {rows:,} rows it {reason}.")
         for (column, reason), many in tally.unread.items()
         if 2 * many > rows
     ]
     if faults:
-        raise DataError(name_of(data), faults)
+        raise DataError(name_of(data), faults, _MANY_UNREAD)
 
 
 def write_layout(layout: Layout, data: TableLike, path: Path, may_replace: bool) -> None:

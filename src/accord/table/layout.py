@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError
@@ -38,6 +38,7 @@ class _File(Spec):
     sheet: str | None = None
     lists: dict[str, str] = Field(default_factory=dict)
     header: int = Field(default=1, ge=1, le=MOST_ABOVE + 1)
+    unreadable: Literal["refuse", "empty"] = "refuse"
 
     def layout(self) -> Layout:
         return Layout(
@@ -51,6 +52,7 @@ class _File(Spec):
             self.sheet,
             self.lists,
             self.header,
+            self.unreadable,
         )
 
 
@@ -75,6 +77,8 @@ class Layout:
     """By agreed name: the files of lists of frequencies that do not ship."""
     header: int = 1
     """Of a csv the line, of a workbook the row with the names of columns; empty ones above do not count."""
+    unreadable: str = "refuse"
+    """What becomes of cells that are no date, number or agreed value: `refuse`, or `empty`."""
 
     def __post_init__(self) -> None:
         for argument in ("id", "encoding", "delimiter", "quote"):
@@ -85,6 +89,9 @@ class Layout:
         require("header", self.header, _LINE, int)
         if not 1 <= self.header <= MOST_ABOVE + 1:
             raise UsageError(problem=f"`header=` is {_LINE}.")
+        require_text("unreadable", self.unreadable, "empty")
+        if self.unreadable not in ("refuse", "empty"):
+            raise UsageError(problem="`unreadable=` is 'refuse' or 'empty'.")
         object.__setattr__(self, "columns", _read_columns(self.columns))
         object.__setattr__(self, "lists", _read_lists(self.lists))
 
@@ -130,6 +137,7 @@ class Layout:
             sheet=self.sheet,
             lists=self.list_files,
             header=self.header,
+            unreadable=self.unreadable,  # type: ignore[arg-type]
         ).model_dump_json()
 
     @classmethod
@@ -185,7 +193,7 @@ class Layout:
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
         silent = {"id"} if self.make_ids else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
-        silent |= {"header"} if self.header == 1 else set()
+        silent |= {"header", "unreadable"} - self.said
         silent |= {name for name in ("make_ids", "columns", "lists") if not body[name]}
         body["columns"] = {name: _written(self.source(name)) for name in self.columns}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
@@ -247,8 +255,8 @@ def _read_lists(given: object) -> dict[str, str]:
 
 def read_layout(path: Path | str) -> Layout:
     """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, `header`,
-    and the tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file
-    on."""
+    `unreadable`, and the tables `[columns]` and `[lists]`; files of lists are found from the folder of the
+    layout file on."""
     path = as_path("path", path)
     try:
         body = path.read_text(encoding="utf-8")
