@@ -17,7 +17,8 @@ from accord.drafting.draft import MadeDraft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.planning import plan
-from accord.rules.rule import Score, fields_of
+from accord.rules.implied import weights
+from accord.rules.rule import Missing, Predicate, Score, fields_of
 from accord.simulation.truth import score
 
 SALT = "0123456789abcdef"
@@ -269,3 +270,35 @@ def test_a_draft_has_no_field_that_is_not_used() -> None:
     columns = {column for name in used for column in agreed.fields[name].columns(name)}
     assert set(agreed.fields) <= used | columns
     assert used <= set(agreed.fields)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "given surname birth sex phone",
+        pytest.param("text street city latitude longitude", marks=pytest.mark.slow),
+        pytest.param("identifier category:brand price date", marks=pytest.mark.slow),
+    ],
+)
+def test_a_missing_value_weighs_nothing(typed: str) -> None:
+    found = draft(typed, (400, 400), ranges=RANGES if "lat" in typed else {}).agreement
+    assert isinstance(found.rule, Score)
+
+    def nothing_there(predicate: Predicate) -> tuple[bool, bool]:
+        return isinstance(predicate, Missing), not isinstance(predicate, Missing)
+
+    assert {*map(tuple, (weights(each, nothing_there) for each in found.rule.comparisons))} == {(0,)}
+
+
+def test_names_that_agree_gain_nothing_crosswise() -> None:
+    """Anders Andersson has a given name that is like his surname."""
+    agreed = draft("given surname birth", (400, 400)).agreement
+    names = {
+        "id": ["1", "2"], "given": ["Anders", "Anders"], "surname": ["Andersson", "Andersson"],
+        "birth": ["1950-01-31", "1987-11-05"],
+    }  # fmt: skip
+    swapped = {"id": ["3"], "given": ["Andersson"], "surname": ["Gustav"], "birth": ["1950-01-31"]}
+    straight = {"id": ["3"], "given": ["Gustav"], "surname": ["Andersson"], "birth": ["1950-01-31"]}
+    same = accord.simulate(pa.table(names), pa.table(names), agreed, seed=1).found.ids()
+    assert sorted(zip(*same.to_pydict().values(), strict=True)) == [("1", "1"), ("2", "2")]
+    assert len(accord.simulate(pa.table(swapped), pa.table(straight), agreed, seed=1).found.ids()) == 1

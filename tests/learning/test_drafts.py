@@ -142,11 +142,18 @@ def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
 
 
 def test_finer_levels_weigh_what_the_draft_gives_such_pairs() -> None:
-    drafted = score_of(parse_rule("score(f: dice >= 0.75 -> 4, missing -> 0, otherwise -> -2) >= 1"))
-    levels = "dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> 0, otherwise -> -2"
-    finer = score_of(parse_rule(f"score(f: {levels}) >= 1"))
-    assert refine(drafted) == finer
+    fields = starter("people").fields
+    drafted = score_of(parse_rule("score(given: dice >= 0.75 -> 4, otherwise -> -2) >= 1"))
+    levels = "dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> -2, otherwise -> -2"
+    finer = refine(drafted, fields)
+    assert finer == score_of(parse_rule(f"score(given: {levels}) >= 1"))
     weights = tuple(each.weights for each in finer.comparisons)
     assert put_weights(finer.comparisons, weights, 1) == drafted
-    other = score_of(parse_rule("score(same(birth) -> 4, same(birth_year) -> 1, otherwise -> -2) >= 1"))
-    assert refine(other) == other
+    birth = "birth: same -> 4, same(birth_year) -> 1"
+    assert refine(score_of(parse_rule(f"score({birth}) >= 1")), fields) == score_of(
+        parse_rule(f"score({birth}, missing -> 0, otherwise -> 0) >= 1")
+    )
+    crossed = score_of(
+        parse_rule("score(dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 4) >= 1")
+    )
+    assert refine(crossed, fields) == crossed

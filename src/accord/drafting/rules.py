@@ -59,7 +59,8 @@ _LEVELS = {
     ColumnKind.LATITUDE: tuple(f"euclidean(latitude, longitude) <= {far}" for far in ("{far}", "{far0}")),
 }
 """How a type is compared, the closest first; `far` is how far apart values may lie, far0 ten times that."""
-_SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 1"
+_SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 and not dice(surname) >= 0.75 -> 1"
+"""Two names in each other's columns: a surname that agrees as it stands adds nothing crosswise."""
 _RARE = "dice >= 0.75 and rarity(surname_rarity) >= 1"
 
 
@@ -121,7 +122,16 @@ def _comparisons(answers: Answers) -> Iterator[str]:
 def _comparison(answers: Answers, one: Confirmed, levels: tuple[str, ...]) -> str:
     far = Fraction(answers.within_of(one)) if one.kind in APART else Fraction(0)
     whens = [level.format(far=text(far), far0=text(10 * far), far00=text(50 * far)) for level in levels]
-    if answers.policy_of(one.name) == "differs":
-        whens.append(f"missing({one.name})" if one.kind is ColumnKind.LATITUDE else "missing")
+    whens += _missing(answers, one)
     held = ", ".join(f"{when} -> {0 if when.startswith('missing') else 1}" for when in dict.fromkeys(whens))
     return held if one.kind is ColumnKind.LATITUDE else f"{one.name}: {held}"
+
+
+def _missing(answers: Answers, one: Confirmed) -> Iterator[str]:
+    """The level for records without a value, where there may be any."""
+    if one.kind is ColumnKind.LATITUDE:
+        kinds = (ColumnKind.LATITUDE, ColumnKind.LONGITUDE)
+        if lacking := [kind for kind in kinds if answers.policy_of(kind) == "differs"]:
+            yield " or ".join(f"missing({kind})" for kind in lacking)
+    elif answers.policy_of(one.name) == "differs":
+        yield "missing"

@@ -35,9 +35,11 @@ from accord.rules.rule import (
     Within,
     join,
     predicates,
+    read_by,
 )
 from accord.rules.text import RuleSyntaxError, parse_rule
 from accord.rules.thresholds import Fields
+from accord.side import Side
 from accord.wording import did_you_mean
 
 _AGREES, _DIFFERS = 6, -2
@@ -127,14 +129,16 @@ def put_weights(comparisons: Comparisons, weights: Weights, least: int) -> Score
     return Score(tuple(found), least)
 
 
-def refine(score: Score) -> Score:
-    """The score with more levels of similarity, each with the weight that the draft gives such a pair.
+def refine(score: Score, fields: Fields) -> Score:
+    """The score with more levels, of similarity and for missing values.
 
-    So sums stay the same until pairs tell the levels apart."""
-    return replace(score, comparisons=tuple(map(_refine, score.comparisons)))
+    Each weighs what the draft gives such a pair, so sums stay the same until pairs tell the levels apart.
+    """
+    finer = (_with_missing(_with_similar(each), fields) for each in score.comparisons)
+    return replace(score, comparisons=tuple(finer))
 
 
-def _refine(each: Levels) -> Levels:
+def _with_similar(each: Levels) -> Levels:
     """Only of a comparison by one similarity, and of missing values."""
     whens = [level.when for level in each.levels]
     similar = [one for one in whens if isinstance(one, Similar)]
@@ -149,6 +153,17 @@ def _refine(each: Levels) -> Levels:
         weight = each.otherwise if reached is None else drafted[reached]
         levels.append(Level(replace(similar[0], bound=bound), weight))
     return Levels((*levels, *others), each.otherwise)
+
+
+def _with_missing(each: Levels, fields: Fields) -> Levels:
+    """Only of a comparison whose levels all read the same columns."""
+    found = [one for level in each.levels for one in predicates(level.when)]
+    read = [read_by(side, one) for one in found for side in Side]
+    columns = {tuple(column for name in names for column in fields[name].columns(name)) for names in read}
+    lacking = [Missing(name) for name in read[0] if fields[name].missing == "differs"]
+    if len(columns) > 1 or not lacking or any(isinstance(one, Missing) for one in found):
+        return each
+    return Levels((*each.levels, Level(join(Or, lacking), each.otherwise)), each.otherwise)
 
 
 def rule_lines(rule: Rule) -> str:

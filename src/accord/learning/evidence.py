@@ -183,7 +183,7 @@ def from_labels(
     fewest: int = FEWEST,
 ) -> LearntWeights:
     """Two tables, and pairs of them of which somebody says whether they are matches, so many at least."""
-    asked = replace(asked, score=refine(asked.score))
+    asked = replace(asked, score=refine(asked.score, asked.fields))
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
     found = labelled.read_labels(labels, a, b)
     matches = len(found.matches[0])
@@ -200,7 +200,7 @@ def from_unlabelled(
     asked: LearningTask, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout]
 ) -> LearntWeights:
     """Two tables of which nobody knows who is who."""
-    asked = replace(asked, score=refine(asked.score))
+    asked = replace(asked, score=refine(asked.score, asked.fields))
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
     sizes, both = (len(a), len(b)), Tables(asked.fields, a.columns, b.columns)
     rows = asked.sample(both, sizes, np.random.default_rng(asked.seed))

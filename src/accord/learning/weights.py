@@ -8,11 +8,12 @@ Sunter's log(m / u) on the same pairs.
 
 A point is about a bit: one more, and a pair is twice as likely a match. Weights are rounded to whole points
 and bounded on purpose: a rule is shown to the partner, and coarse weights tell little of the records behind
-them; finer ones find no more. A level that asks only whether a value is missing is not learnt. Nor is, beside
-a draft, one that fewer than `FEWEST` matches have, however many others do: it weighs what it does in the
-draft, times the same whole number for all. That is for quality, and no promise to these few: their pairs are
-learnt from like all others, so that the number, the weights of other levels and the threshold follow from
-them as well. To leave them out was tried: with few labels, where most levels are rare, it finds clearly less.
+them; finer ones find no more. What a missing value adds is not learnt and stays 0, whether a level asks for
+it or `otherwise` includes it: a value that is not there is no evidence. Nor is, beside a draft, a level that
+fewer than `FEWEST` matches have, however many others do: it weighs what it does in the draft, times the same
+whole number for all. That is for quality, and no promise to these few: their pairs are learnt from like all
+others, so that the number, the weights of other levels and the threshold follow from them as well. To leave
+them out was tried: with few labels, where most levels are rare, it finds clearly less.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Ratios:
 
     def start(self, evidence: PatternCounts) -> Start:
         found = [_ratios(each, place, evidence) for place, each in enumerate(self.comparisons)]
-        missing = missing_levels(self.comparisons)
-        return Start(np.where(missing, 0.0, np.concatenate(found) * _BIT), missing)
+        neutral = neutral_levels(self.comparisons)
+        return Start(np.where(neutral, 0.0, np.concatenate(found) * _BIT), neutral)
 
     def points(self, evidence: PatternCounts) -> float:
         return 1 / _BIT
@@ -168,12 +169,18 @@ def rare_levels(comparisons: Comparisons, evidence: PatternCounts) -> Mask:
         for place, each in enumerate(comparisons)
     ]
     rare: Mask = np.concatenate(held) < FEWEST
-    return rare | missing_levels(comparisons)
+    return rare | neutral_levels(comparisons)
 
 
-def missing_levels(comparisons: Comparisons) -> Mask:
-    """Which levels only ask whether a value is missing."""
-    return np.concatenate([_is_missing(each) for each in comparisons])
+def neutral_levels(comparisons: Comparisons) -> Mask:
+    """Which levels decide what a missing value adds: those that ask only for it, or an `otherwise` of 0."""
+    return np.concatenate([_is_neutral(each) for each in comparisons])
+
+
+def _is_neutral(each: Levels) -> Mask:
+    missing = _is_missing(each)
+    missing[-1] = each.otherwise == 0 and not missing.any()
+    return missing
 
 
 def _is_missing(each: Levels) -> Mask:
@@ -235,7 +242,8 @@ def _ratios(each: Levels, place: int, evidence: PatternCounts) -> Floats:
     ]
     m, u = ((of + _SMOOTHING) / (of + _SMOOTHING)[~_is_missing(each)].sum() for of in held)
     bits: Floats = np.log2(m / u).clip(-LARGEST, LARGEST)
-    return np.where(held[0] == 0, np.minimum(bits, 0), bits)
+    bits = np.where(held[0] == 0, np.minimum(bits, 0), bits)
+    return bits - bits[-1] if _is_neutral(each)[-1] else bits
 
 
 def _marks(comparisons: Comparisons, evidence: PatternCounts) -> Floats:
