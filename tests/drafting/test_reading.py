@@ -6,7 +6,7 @@ import pytest
 
 from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
-from accord.drafting.reading import order_of, propose
+from accord.drafting.reading import order_of, propose, share_marks
 
 Kind = ColumnKind
 
@@ -123,3 +123,23 @@ def test_letters_of_sexes_are_read_by_the_two_that_stand_there(cells: str, read:
     assert propose(Kind.SEX, Sample("c", tuple(cells) * 20), ("f", "m")).said == {"values": read}
     # Beside a third, N says that nothing is known.
     assert "n" not in propose(Kind.SEX, Sample("c", ("F", "M", "N") * 20), ("f", "m")).said.get("values", {})
+
+
+def test_a_code_that_means_unknown_in_one_column_does_in_every_column_of_codes() -> None:
+    table = {
+        "sex": (Kind.SEX, ("F", "M", "U")),
+        "race": (Kind.CATEGORY, ("W", "B", "U")),
+        "ethnic": (Kind.CATEGORY, ("HL", "NL", "UN")),
+        "initial": (Kind.MIDDLE, ("A", "B", "U")),
+    }
+
+    def shared(table: dict[str, tuple[Kind, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+        samples = [Sample(name, cells * 20) for name, (_, cells) in table.items()]
+        found = share_marks({name: kind for name, (kind, _) in table.items()}, samples)
+        return {one.column: propose(table[one.column][0], one).said.get("missing", ()) for one in found}
+
+    assert shared(table) == {"sex": ("U",), "race": ("U",), "ethnic": ("UN",), "initial": ()}
+    assert shared(table | {"sex": (Kind.SEX, ("F", "M"))})["race"] == ()
+    numbers = {"sex": (Kind.SEX, ("1", "2", "9")), "status": (Kind.CATEGORY, ("1", "2", "9"))}
+    assert shared(numbers) == {"sex": ("9",), "status": ("9",)}
+    assert shared(numbers | {"status": (Kind.CATEGORY, ("7", "8", "9"))})["status"] == ()

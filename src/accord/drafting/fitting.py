@@ -21,7 +21,7 @@ from accord.drafting.confirming import Columns, Found, find_fields
 from accord.drafting.guessing import Sample
 from accord.drafting.headers import words_of
 from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
-from accord.drafting.reading import Reading, order_of, propose, two_digit_years
+from accord.drafting.reading import Reading, order_of, propose, share_marks, two_digit_years
 from accord.drafting.vocabulary import THING, WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField
 from accord.table import postal
@@ -66,7 +66,8 @@ def fit(
     """Where each of these agreed names is found, under agreed fields; `is_own` says that the agreement is
     drafted from this table, so that a number tells one of its columns."""
     found, fitted = find_fields(columns, as_of), Fitted()
-    by_column = {sample.column: sample for sample in samples}
+    kinds = {one.name: one.is_.kind for one in columns}
+    by_column = {sample.column: sample for sample in share_marks(kinds, samples)}
     left = list(found)
 
     def take(name: str, one: Found) -> None:

@@ -98,6 +98,8 @@ class Sample:
     """Why it names no rows, where it nearly does."""
     values: int = 0
     """Different values of the filled cells; 0 if they are those of the cells."""
+    unknown: frozenset[str] = field(default=frozenset(), repr=False)
+    """Codes that mean unknown in its table (reading.py)."""
 
     @property
     def filled(self) -> tuple[str, ...]:

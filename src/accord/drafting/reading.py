@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -23,6 +23,7 @@ from accord.drafting.vocabulary import (
     NUMBERED_SEXES,
     OTHER_SEXES,
     SEXES,
+    UNKNOWN_CODES,
     UNKNOWN_SEXES,
     YES_NO,
 )
@@ -36,6 +37,7 @@ _DIGITS = 5
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
 ) | {ColumnKind.CITY, ColumnKind.CATEGORY}
+_CODES = frozenset({ColumnKind.CATEGORY, ColumnKind.SEX, ColumnKind.YESNO})
 _DAYS = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
 _NUMBERS = frozenset({ColumnKind.PRICE, ColumnKind.NUMBER, ColumnKind.LATITUDE, ColumnKind.LONGITUDE})
 _FILLED_IN = {
@@ -87,10 +89,20 @@ class Reading:
         return "; ".join(parts)
 
 
+def share_marks(kinds: Mapping[str, ColumnKind], samples: Sequence[Sample]) -> list[Sample]:
+    """The samples of a table, of which columns of codes share their marks of unknown: a `U` that means so in
+    one of them does in all."""
+    codes = [one for one in samples if kinds.get(one.column) in _CODES]
+    marks = {mark.casefold() for one in codes for mark in _marks(kinds[one.column], one)}
+    unknown = frozenset().union(*(codes_of for codes_of in UNKNOWN_CODES if codes_of & marks))
+    return [replace(one, unknown=unknown) if one in codes else one for one in samples]
+
+
 def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Reading:
     """How a column of this type is read, whose field has these agreed values, if they are listed."""
     said: dict[str, Any] = {}
-    if marks := (*_marks(kind, sample),):
+    known = {value.casefold() for value in agreed}
+    if marks := (*(mark for mark in _marks(kind, sample) if mark.casefold() not in known),):
         said["missing"] = marks
     values, unknown = _values(kind, sample, agreed, marks)
     if values:
@@ -116,9 +128,16 @@ def _marks(kind: ColumnKind, sample: Sample) -> Iterator[str]:
     for cell, count in sample.common.items():
         often = count >= max(_SOME_TIMES, _OFTEN * sample.size)
         folded = " ".join(cell.casefold().split())
-        if folded not in seen and _is_mark(kind, folded, often):
+        is_mark = _is_mark(kind, folded, often) or _is_unknown_code(sample, folded)
+        if folded not in seen and is_mark:
             seen.add(folded)
             yield cell
+
+
+def _is_unknown_code(sample: Sample, cell: str) -> bool:
+    """Whether a code is unknown; a number is none where the one before it is a code, too."""
+    before = str(int(cell) - 1) if cell.isdecimal() else ""
+    return cell in sample.unknown and before not in sample.common
 
 
 def _is_mark(kind: ColumnKind, cell: str, often: bool) -> bool:

@@ -377,6 +377,7 @@ MARKS = frozenset(
         "n/a", "#n/a", "n.a.", "n.a", "na", "<na>", "null", "(null)", "\\n", "none", "nil", "nan", "missing",
         "unknown", "unk", "not known", "not available", "not given", "not specified", "unspecified", "blank",
         "(blank)", "empty", "not applicable", "tbd", "withheld",
+        "not stated", "not recorded", "not reported", "undetermined", "prefer not to say",
         "unbekannt", "k.a.", "k. a.", "k.a", "ka", "keine angabe", "keine angaben", "ohne angabe", "o.a.",
         "nicht bekannt", "(leer)", "leer", "fehlt", "entfällt",
         "inconnu", "inconnue", "non renseigné", "non renseigne", "non communiqué", "n.c.", "n.r.", "nsp",
@@ -393,6 +394,11 @@ MAY_BE_NAMES = frozenset(
     ["na", "nil", "none", "null", "nan", "ka", "nd", "brak", "geen", "leer", "blank", "unk"]
 )
 """Of these, what somebody may be called, or a code may be."""
+UNKNOWN_CODES = (
+    frozenset(["u", "un", "unk", "unkn", "unknown", "unbekannt", "inconnu", "desconocido", "onbekend"]),
+    frozenset(["9", "99", "999"]),
+)
+"""Codes that mean unknown in all columns of codes if one of them does in one."""
 
 _SPELLINGS = {
     "f": (

@@ -15,7 +15,7 @@ from accord.drafting.answers import LISTED, Answers
 from accord.drafting.confirming import Columns, change, explain, find_id, take_guesses, without_id
 from accord.drafting.draft import require_sound
 from accord.drafting.guessing import guess_kinds
-from accord.drafting.reading import propose
+from accord.drafting.reading import propose, share_marks
 from accord.drafting.sampling import TableSample, look_at
 from accord.errors import DataError, Fault, UsageError
 from accord.preparing.confirmation import Confirmation
@@ -75,7 +75,8 @@ class SeenTable:
     def proposed(self, cells: int, as_of: date | None = None) -> tuple[ProposedColumn, ...]:
         """What each column is taken for, with so many of its cells and how these would be read: for the eyes
         of the table's owner."""
-        samples = {sample.column: sample for sample in self.look.samples}
+        kinds = {one.name: one.is_.kind for one in self.columns}
+        samples = {sample.column: sample for sample in share_marks(kinds, self.look.samples)}
         found = []
         for one in explain(self.columns, as_of):
             sample = samples[one.name]
