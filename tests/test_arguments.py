@@ -184,6 +184,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: ("a=b", 7) for name in ("values", "ranges", "within", "missing", "missing_values")},
             "cardinality": ("a=b", 7),
             "records": (7, None, "10 10", (1,), (1.5, 2), (True, 3)),
+            "often_empty": ("brand", 7),
             "copies": (7, "2 1", (1,), (1.5, 2), (True, 3)),
             "parties": ("ab", None, ("north",), (1, 2)),
             "disclose": ("surname", 7, None),

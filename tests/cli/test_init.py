@@ -489,7 +489,7 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     types = ("3=text 2=text 4=latitude", "", "3=category:maker 4=price", "")
     parties = ("?", "party-b", "party-b", "south")
     sizes = ("many", "0", "30000000", "100", "100")
-    copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds")
+    copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds maker=empty")
     values, ranges, within = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500"), ("-1", "2")
     often = ("daily", "once", "many", "120%", "0.4", "-1", "5")
     answer(
@@ -514,7 +514,7 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         ("Yours [10]", "A whole number of at least 1"),
         ("Yours [10]", "'30000000': each is a whole number from 1 to 20,000,000."),
         ("In yours [1]", "A whole number of at least 1"),
-        ("such as city=hundreds", "'maker=lots': is unknown. Known are few"),
+        ("such as city=hundreds phone=empty", "'maker=lots': is unknown. Known are few"),
         ("with tables that grow [once]", "once, or monthly."),
         ("Enter if nobody knows", "A share, such as 30% or 0.3."),
         ("Enter if nobody knows", "'120%': is a share of the smaller table, above 0 and at most 1."),
@@ -597,6 +597,7 @@ HEADERS = st.lists(
 KINDS = ("id", "text", "date", "category", "yesno", "number")
 SAID = (
     *(f"{name}.cardinality=hundreds" for name in ("text", "date", "category", "number")),
+    *(f"{name}.often_empty=no" for name in ("text", "date", "category", "yesno", "number")),
     *("date.range=1900-01-01..2029-12-31", "number.range=0..1000"),
 )
 
@@ -642,8 +643,8 @@ def test_a_few_cells_that_cannot_be_read_lose_neither_column_nor_table(tmp_path:
     rows[7], rows[8] = "r7,Smith7,1957-02-31", "r8,Smith8,2999-01-01"
     (tmp_path / "shop.csv").write_text("\n".join(["id,surname,birth", *rows]))
     done = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "100", "100")
-    assert "1 cell of 'birth': is outside the agreed range 1900-01-01 to 20" in done.stderr
-    assert "1 cell of 'birth': is not a date" in done.stderr
+    assert "Each is outside the agreed range 1900-01-01 to 20" in done.stderr
+    assert "Each is not a date" in done.stderr
     agreed = read_agreement(tmp_path / "agreement.toml")
     assert "birth" in agreed.fields
     told = accord(tmp_path, "check", "agreement.toml", "shop.csv", "--party", "A").stdout

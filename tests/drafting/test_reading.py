@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from accord.drafting.guessing import Sample
@@ -133,7 +135,7 @@ def test_a_code_that_means_unknown_in_one_column_does_in_every_column_of_codes()
         "initial": (Kind.MIDDLE, ("A", "B", "U")),
     }
 
-    def shared(table: dict[str, tuple[Kind, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    def shared(table: Mapping[str, tuple[Kind, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
         samples = [Sample(name, cells * 20) for name, (_, cells) in table.items()]
         found = share_marks({name: kind for name, (kind, _) in table.items()}, samples)
         return {one.column: propose(table[one.column][0], one).said.get("missing", ()) for one in found}

@@ -49,6 +49,10 @@ def test_classes_and_limits_are_coarse() -> None:
     assert suggestion.cardinality == {"surname": "unique", "birth": "unique", "category": "few"}
     assert suggestion.ranges == {"birth": ("1800-01-01", "2026-12-31")}
     assert suggested(people(shops=90)).cardinality["category"] == "hundreds"
+    assert suggestion.often_empty == ()
+    births = pa.array([None if row % 3 else birth for row, birth in enumerate(people()["birth"].to_pylist())])
+    sparse = people().set_column(2, "birth", births)
+    assert suggested(sparse).often_empty == ("birth",)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 4])

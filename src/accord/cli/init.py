@@ -85,7 +85,8 @@ def init(
             help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of "
             "a date or a number; within=N, how far apart matching prices, dates or places may be; "
             "missing=differs|skip|error, what an empty cell means; missing_values=V,V, cells that count as "
-            "empty; cardinality=few|hundreds|thousands|unique, how many different values; repeatable.",
+            "empty; cardinality=few|hundreds|thousands|unique, how many different values; "
+            "often_empty=yes|no, whether many records have none; repeatable.",
             show_default=False,
         ),
     ] = None,

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from accord.preparing.seen import SeenTable
 
 _LONGEST = 24
+_EMPTY = {"empty": "yes", "filled": "no"}
+_CLASSES_RIGHT = "Press Enter if this is right, or type changes such as city=hundreds phone=empty"
 
 
 def ask_all(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
@@ -233,15 +235,19 @@ def _ask_cardinality(seen: SeenTable, told: Told) -> Told:
         return told
     say("How many different values do the fields have? The agreement says it in these words:", err=True)
     for name, declared in answers.cardinality.items():
-        say(f"  {name}: {declared} ({MEANINGS[declared]})", err=True)
+        empty = ", often empty" * (name in answers.often_empty)
+        say(f"  {name}: {declared}{empty} ({MEANINGS[declared]})", err=True)
 
     def take(typed: str) -> Told:
-        changes = {name: declared for name, _, declared in (one.partition("=") for one in typed.split())}
-        classes = {**answers.cardinality, **changes}
-        said = tuple(f"{name}.cardinality={declared}" for name, declared in classes.items())
+        pairs = [(name, value) for name, _, value in (one.partition("=") for one in typed.split())]
+        empty = dict.fromkeys(answers.often_empty, "yes")
+        empty |= {name: _EMPTY[value] for name, value in pairs if value in _EMPTY}
+        classes = {**answers.cardinality, **{name: value for name, value in pairs if value not in _EMPTY}}
+        said = [f"{name}.cardinality={declared}" for name, declared in classes.items()]
+        said += [f"{name}.often_empty={flag}" for name, flag in empty.items()]
         return replace(told, fields=(*told.fields, *said))
 
-    return _settle(seen, "Press Enter if this is right, or type changes such as city=hundreds", "", take)
+    return _settle(seen, _CLASSES_RIGHT, "", take)
 
 
 def _ask_often(seen: SeenTable, told: Told) -> Told:

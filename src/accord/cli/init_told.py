@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from accord.preparing.seen import SeenTable
     from accord.table.sources.opening import Place
 
-_WORDS = ("values", "range", "within", "missing", "missing_values", "cardinality")
+_WORDS = ("values", "range", "within", "missing", "missing_values", "cardinality", "often_empty")
+
+_TRUTH = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
     said = said_of_fields(told.fields)
     fields = in_order([one.is_ for one in find_fields(seen.columns, told.as_of)])
     usual = (told.suggested or Suggestion()).of(one.name for one in fields)
-    adds = usual.adds_to(said["cardinality"], said["range"], told.copies)
+    empty = {**dict.fromkeys(usual.often_empty, True), **_flags(said["often_empty"])}
+    adds = usual.adds_to(said["cardinality"], said["range"], said["often_empty"])
     return Answers(
         fields=fields,
         records=told.records or (1, 1),
@@ -99,6 +102,7 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
         values=_lists(said["values"]),
         ranges=usual.ranges | {name: _range(text) for name, text in said["range"].items()},
         cardinality={**usual.cardinality, **said["cardinality"]},  # type: ignore[dict-item]
+        often_empty=tuple(name for name, flag in empty.items() if flag),
         copies=told.copies or (usual.copies, 1),
         within=said["within"],
         missing=said["missing"],
@@ -109,7 +113,8 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
         precision=told.precision,
         max_time=told.max_time,
         monthly=told.monthly,
-        as_guessed=not told.asks and (adds or any(one.guessed for one in seen.columns)),
+        as_guessed=not told.asks
+        and (adds or told.copies is None or any(one.guessed for one in seen.columns)),
     )
 
 
@@ -130,6 +135,13 @@ def said_of_fields(pairs: Iterable[str]) -> dict[str, dict[str, str]]:
 
 def _lists(said: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in said.items()}
+
+
+def _flags(said: Mapping[str, str]) -> dict[str, bool]:
+    for name, text in said.items():
+        if text not in _TRUTH:
+            raise UsageError(problem=f"--field {name}.often_empty is yes or no, not '{text}'.")
+    return {name: _TRUTH[text] for name, text in said.items()}
 
 
 def _range(text: str) -> tuple[str, str]:

@@ -74,6 +74,8 @@ class Answers:
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cardinality: Mapping[str, Cardinality] = field(default_factory=dict)
     """How many different values a field has, by class; a field without one is as usual for its type."""
+    often_empty: tuple[str, ...] = ()
+    """Fields without a value in many records."""
     copies: tuple[int, int] = (1, 1)
     """The most records that one person or thing usually has in the tables of A and of B."""
     rarity: bool = False
@@ -109,6 +111,7 @@ class Answers:
             ("`accord init --field {}.missing`", self.missing, MEANINGS),
             ("`accord init --field {}.missing_values`", self.missing_values, MEANINGS),
             ("`accord init --field {}.cardinality`", self.cardinality, COUNTED),
+            ("`accord init --field {}.often_empty`", dict.fromkeys(self.often_empty), MEANINGS),
             ("`accord init --disclose {}`", dict.fromkeys(self.disclose), MEANINGS),
         ):
             for name in given:

@@ -119,11 +119,13 @@ def _hashed(block: Block) -> tuple[str, ...]:
 
 
 def _with_cardinality(block: Block, answers: Answers, source: str) -> Block:
-    """A field that is a column of its own says how many values it has."""
+    """A field that is a column of its own says how many values it has, and whether it is often empty."""
     declared = answers.cardinality.get(source)
-    if declared is None or block.name != source:
+    if block.name != source:
         return block
-    return Block(block.name, (*block.lines, f'cardinality = "{declared}"'), block.comment)
+    lines = [f'cardinality = "{declared}"'] * (declared is not None)
+    lines += ["often_empty = true"] * (source in answers.often_empty)
+    return Block(block.name, (*block.lines, *lines), block.comment)
 
 
 def _with_missing(block: Block, answers: Answers, source: str) -> Block:

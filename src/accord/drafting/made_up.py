@@ -22,7 +22,7 @@ from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.values import EVEN, SKEWED, draw_values, rank_values
 from accord.drafting.answers import about_people, title_of
 from accord.drafting.kinds import ColumnKind, Confirmed
-from accord.fields.cardinality import Cardinality, count_values, is_coarser
+from accord.fields.cardinality import FILLED_SHARE, Cardinality, count_values, is_coarser
 from accord.fields.frequencies import census_names
 
 RECORDS = 1_500
@@ -71,7 +71,12 @@ Classes = tuple[tuple[str, Cardinality], ...]
 
 
 @cache
-def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range], classes: Classes = ()) -> Generated:
+def make_up(
+    fields: tuple[Confirmed, ...],
+    map_: tuple[Range, Range],
+    classes: Classes = (),
+    often_empty: tuple[str, ...] = (),
+) -> Generated:
     """Two tables with these fields as columns, and who is who in them; places lie within the `map_`. Fields
     have as many different values as their `classes` say."""
     people = about_people(fields)
@@ -81,6 +86,8 @@ def make_up(fields: tuple[Confirmed, ...], map_: tuple[Range, Range], classes: C
     world = things.draw_things(rng, int(max(rows.max() for rows in whose)) + 1)
     title, products = title_of(fields), any(one.kind in _SOLD for one in fields)
     lacking = _lacking(rng, fields, world.count)
+    for name in often_empty:
+        lacking[name] |= rng.random(world.count) >= FILLED_SHARE
     tables, counted = [], dict(classes)
     for number, (cells, rows) in enumerate(zip((made.a, made.b), whose, strict=True)):
         table = _Table(cells, made.a, world, rows, number == 1, people, map_, rng)

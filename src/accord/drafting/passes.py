@@ -198,7 +198,7 @@ class _Trials:
     """Keys on synthetic pairs that the rule accepts, as they are and with one wrong column."""
 
     def __init__(self, answers: Answers, draft: Agreement) -> None:
-        made = make_up(answers.fields, answers.map_, answers.classes)
+        made = make_up(answers.fields, answers.map_, answers.classes, answers.often_empty)
         self._a, self._b = (
             load_records(table, relax(draft.fields), draft.salt) for table in (made.a, made.b)
         )

@@ -17,7 +17,7 @@ from accord.drafting.confirming import Found
 from accord.drafting.guessing import Sample
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.reading import decimal_sign
-from accord.fields.cardinality import Cardinality, classify
+from accord.fields.cardinality import Cardinality, classify, is_often_empty
 from accord.fields.date_formats import find_formats
 from accord.fields.making import parse_date
 
@@ -36,6 +36,7 @@ class Suggestion:
 
     cardinality: dict[str, Cardinality] = field(default_factory=dict)
     ranges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    often_empty: tuple[str, ...] = ()
     copies: int = 1
     """Records of one person or thing."""
 
@@ -44,12 +45,15 @@ class Suggestion:
         some = set(names)
         cardinality = {name: one for name, one in self.cardinality.items() if name in some}
         ranges = {name: one for name, one in self.ranges.items() if name in some}
-        return Suggestion(cardinality, ranges, self.copies)
+        often_empty = tuple(name for name in self.often_empty if name in some)
+        return Suggestion(cardinality, ranges, often_empty, self.copies)
 
-    def adds_to(self, cardinality: Container[str], ranges: Container[str], copies: object) -> bool:
-        """Whether it gives an answer that the owner did not give: of a field, or of copies."""
-        open_ = [name not in cardinality for name in self.cardinality]
-        return copies is None or any(open_) or any(name not in ranges for name in self.ranges)
+    def adds_to(
+        self, cardinality: Container[str], ranges: Container[str], often_empty: Container[str]
+    ) -> bool:
+        """Whether it gives an answer about a field that the owner did not give."""
+        pairs = ((self.cardinality, cardinality), (self.ranges, ranges), (self.often_empty, often_empty))
+        return any(name not in said for suggested, said in pairs for name in suggested)
 
 
 def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> Suggestion:
@@ -57,6 +61,7 @@ def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> 
     by_column = {sample.column: sample for sample in samples}
     cardinality: dict[str, Cardinality] = {}
     ranges: dict[str, tuple[str, str]] = {}
+    often_empty = []
     for one in fields:
         parts = [by_column[name] for name in one.own if name in by_column]
         kind, name = one.is_.kind, one.is_.name
@@ -64,13 +69,14 @@ def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> 
             # Joined columns have more values than each of them: a date has more than a year.
             most = max(parts, key=lambda sample: sample.distinct)
             joined = len(parts) > 1 and kind in _OF_BIRTH
+            often_empty += [name] * is_often_empty(min(sample.filled_share for sample in parts))
             cardinality[name] = "unique" if joined else classify(most.distinct, most.size)
         whole = parts if len(parts) == 1 else [by_column[year] for year in _of_year(one) if year in by_column]
         if kind in RANGED and whole and (limits := _limit(kind, whole[0], today)):
             ranges[name] = limits
         elif kind in _OF_BIRTH:
             ranges[name] = _limit_births(kind, 1900, today)
-    return Suggestion(cardinality, ranges)
+    return Suggestion(cardinality, ranges, tuple(often_empty))
 
 
 def _of_year(field: Found) -> list[str]:

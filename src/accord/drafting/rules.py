@@ -78,7 +78,7 @@ def draft_rule(answers: Answers) -> Drafted:
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
     draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{sketch_rule(answers).text}"""\n'
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
-    made = answers.fields, answers.map_, answers.classes
+    made = answers.fields, answers.map_, answers.classes, answers.often_empty
     overlap = _OVERLAP if answers.overlap is None else answers.overlap
     return _learn(draft, *made, max(_FEWEST, *answers.records), overlap, answers.precision)
 
@@ -89,12 +89,13 @@ def _learn(
     fields: tuple[Confirmed, ...],
     map_: tuple[Range, Range],
     classes: Classes,
+    often_empty: tuple[str, ...],
     records: int,
     overlap: float,
     precision: float | None,
 ) -> Drafted:
     agreed = parse_agreement(draft, "the draft")
-    made = make_up(fields, map_, classes)
+    made = make_up(fields, map_, classes, often_empty)
     found = learn(agreed, made_up=made, records=records, overlap=overlap, precision=precision, seed=_SEED)
     return Drafted(rule_lines(found.rule), found.expected.precision, found.expected.recall)
 

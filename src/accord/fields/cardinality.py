@@ -27,6 +27,10 @@ _SLACK = 3
 """A table contradicts a class if it is wrong by more than this factor."""
 _FEWEST = 100
 """Values that can contradict a class."""
+FILLED_SHARE = 0.35
+"""Filled cells of synthetic records in a field that is often empty."""
+_OFTEN_EMPTY = 0.6
+"""A field with a smaller share of filled cells is often empty."""
 
 
 def classify(distinct: int, filled: int) -> Cardinality:
@@ -45,6 +49,11 @@ def contradicts(declared: Cardinality, distinct: int, filled: int) -> bool:
     most = {**_MOST, "thousands": filled, "unique": filled}[declared]
     least = {"few": 1, "hundreds": _MOST["few"], "thousands": _MOST["hundreds"], "unique": _UNIQUE * filled}
     return distinct > _SLACK * most or _SLACK * distinct < min(least[declared], _UNIQUE * filled)
+
+
+def is_often_empty(filled_share: float) -> bool:
+    """Whether keys of such a field leave many records without one."""
+    return filled_share < _OFTEN_EMPTY
 
 
 def count_values(declared: Cardinality, records: int) -> int:

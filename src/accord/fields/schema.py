@@ -130,10 +130,12 @@ def _preset(value: Any) -> Any:
 
 
 class _Field(Recipe):
-    later: ClassVar = (*Recipe.later, "cardinality")
+    later: ClassVar = (*Recipe.later, "cardinality", "often_empty")
     cardinality: Cardinality | None = None
     """How many different values the field has: about 5, hundreds, thousands, or nearly as many as records.
     Synthetic records follow it, and each party's table is checked against it."""
+    often_empty: bool = False
+    """Whether many records have no value: synthetic records follow it, too."""
     missing: Literal["error", "differs", "skip"] = "error"
     """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out, which
     matches nothing and still counts in the announced size."""

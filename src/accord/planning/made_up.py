@@ -23,7 +23,7 @@ from accord.datasets.people import generate_people, whole_names
 from accord.datasets.values import EVEN, SKEWED, rank_values
 from accord.errors import AccordError
 from accord.exact import text
-from accord.fields.cardinality import Cardinality, count_values, is_coarser
+from accord.fields.cardinality import FILLED_SHARE, Cardinality, count_values, is_coarser
 from accord.fields.columns import Columns, Records, rows_of
 from accord.fields.encoders import encode
 from accord.fields.load import load_records
@@ -98,6 +98,8 @@ def _pairs(agreement: Agreement, rows: int) -> tuple[Records, Records] | None:
     if more := _others(rng, fields, _cardinalities(fields), tables):
         erring = err(rng, agreement, more[1], {name: name for name in more[1].column_names})
         tables = _with(tables[0], more[0]), _with(tables[1], _mistake(rng, erring))
+    lacks = _lacking(fields, rows, 0)
+    tables = _without(tables[0], lacks), _without(tables[1], lacks)
     try:
         a, b = (load_records(table, fields, agreement.salt, (), Layout()) for table in tables)
     except AccordError:
@@ -156,6 +158,7 @@ def _make_tables(keys: Mapping[str, FieldSpec], declared: Declared, rows: int) -
         more = _others(np.random.default_rng(seed), fields, declared, people, seed * rows)
         try:
             whole = _with(people[0], more[0]) if more else people[0]
+            whole = _without(whole, _lacking(fields, rows, seed))
             table = load_records(whole, fields, NO_SALT, (), Layout())
         except AccordError:
             return None
@@ -204,6 +207,25 @@ def _others(
         return None
     a, b = (pa.table({name: cells[side] for name, cells in found.items()}) for side in (0, 1))
     return a, b
+
+
+def _lacking(fields: Mapping[str, FieldSpec], rows: int, seed: int) -> dict[str, NDArray[np.bool_]]:
+    """By column that is often empty, which rows lack it: of a pair, both."""
+    rng = np.random.default_rng((seed, rows))
+    columns = dict.fromkeys(
+        c for name, spec in fields.items() if spec.often_empty for c in spec.columns(name)
+    )
+    return {name: rng.random(rows) >= FILLED_SHARE for name in columns}
+
+
+def _without(table: pa.Table, lacking: Mapping[str, NDArray[np.bool_]]) -> pa.Table:
+    """The table without the cells that rows lack."""
+    for name, lacks in lacking.items():
+        if name in table.column_names:
+            cells = table[name].combine_chunks()
+            kept = pc.if_else(pa.array(lacks), pa.scalar(None, cells.type), cells)
+            table = table.set_column(table.column_names.index(name), name, kept)
+    return table
 
 
 def _mistake(rng: Random, table: pa.Table) -> pa.Table:

@@ -98,6 +98,7 @@ class Proposal(SeenTable):
         missing: Mapping[str, str] | None = None,
         missing_values: Mapping[str, Sequence[str]] | None = None,
         cardinality: Mapping[str, str] | None = None,
+        often_empty: Sequence[str] | None = None,
         copies: Sequence[int] | None = None,
         answer: str = _PAIRS,
         answer_epsilon: str | float | None = None,
@@ -120,9 +121,10 @@ class Proposal(SeenTable):
         By field: `values` of a category or of sex, `ranges` (from, to) of dates and numbers, `within` how far
         apart matching prices, dates or places may be, `missing` what an empty cell means ("differs", "skip"
         or "error"), `missing_values` what counts as empty, `cardinality` how many different values there are
-        ("few", "hundreds", "thousands" or "unique"). `copies` are the most records that one person or thing
-        usually has in the tables of A and B. What you do not say of these, of ranges, cardinality and copies,
-        follows from your table, and the draft says so. With `answer="count"` only how many match comes
+        ("few", "hundreds", "thousands" or "unique"). `often_empty` names fields without a value in many
+        records. `copies` are the most records that one person or thing usually has in the tables of A and B.
+        What you do not say of ranges, cardinality, empty fields and copies follows from your table, and the
+        draft says so. With `answer="count"` only how many match comes
         out, with noise of `answer_epsilon`. `overlap` is the share of the smaller table that is expected to
         match, `precision` the least share of matches that should be right, `max_time` the seconds that a run
         may take; `monthly` says that tables grow and are linked again. `make_ids` has ids made for a file
@@ -143,6 +145,7 @@ class Proposal(SeenTable):
             values={name: _texts("values", listed) for name, listed in _by_field("values", values)},
             ranges=usual.ranges | limits,
             cardinality=usual.cardinality | said,  # type: ignore[arg-type]
+            often_empty=usual.often_empty if often_empty is None else _texts("often_empty", often_empty),
             copies=(usual.copies, 1) if copies is None else _sizes("copies", copies, _COPIES),
             within={name: str(far) for name, far in _by_field("within", within)},
             missing={name: str(policy) for name, policy in _by_field("missing", missing)},
@@ -156,7 +159,9 @@ class Proposal(SeenTable):
             max_time=_number_or_none("max_time", max_time),
             monthly=monthly,
             count_epsilon=_epsilon(answer, answer_epsilon),
-            as_guessed=usual.adds_to(said, limits, copies) or any(one.guessed for one in seen.columns),
+            as_guessed=copies is None
+            or usual.adds_to(said, limits, usual.often_empty if often_empty is not None else ())
+            or any(one.guessed for one in seen.columns),
         )
         _pairs("dates", dates, _DATES)
         return confirmed(seen, answers, make_ids, dates, _day(as_of))
