@@ -202,6 +202,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: ("a=b", 7, [("a", "b")]) for name in ("types", "dates")},
             "make_ids": FLAG,
             "as_of": ("2024-06-30", 7),
+            "absent": ("phone", 7, None),
         },
     ),
     accord.draft: ({}, {"answers": (TABLE, "a.csv", None, PROPOSAL)}),

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from accord.agreement.file import read_agreement
 from accord.cli import app
 from accord.cli.init import init as command
-from accord.cli.init_questions import round_up
+from accord.cli.init_questions import ask_lacking, ask_names, round_up
+from accord.cli.init_told import Told
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError, DataError
-from accord.table.layout import read_layout
+from accord.preparing.seen import look
+from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import Done, accord
 
 PEOPLE = """\
@@ -88,7 +90,15 @@ def test_an_encoding_is_guessed_by_letters_and_told_or_named(tmp_path: Path) -> 
     cells = "Nr;Imię;Nazwisko;Adres;Urodz.\n1;Łukasz;Wójcik;ul. Długa 5/7, 00-950 Warszawa;31.12.1980\n"
     (tmp_path / "klienci.csv").write_bytes(cells.encode("cp1250"))
     run(tmp_path, "--template", "people")
-    fitted = ("--from", "klienci.csv", "--for", "agreement.toml", "--yes")
+    fitted = (
+        "--from",
+        "klienci.csv",
+        "--for",
+        "agreement.toml",
+        "--yes",
+        "--absent",
+        "middle,sex,phone,email",
+    )
     assert (
         "Read as cp1250: a guess by its letters; --encoding names another." in run(tmp_path, *fitted).stderr
     )
@@ -140,7 +150,9 @@ def test_names_that_cannot_be_taken_apart_for_sure_are_told(tmp_path: Path) -> N
     rows = "".join(f"{row},{name},1980-01-0{row}\n" for row, name in enumerate(names, 1))
     (tmp_path / "t.csv").write_text("id,Nome completo,Data de nascimento\n" + rows)
     run(tmp_path, "--template", "people")
-    told = run(tmp_path, "--from", "t.csv", "--for", "agreement.toml", "--yes").stderr
+    fit = ("--from", "t.csv", "--for", "agreement.toml", "--yes")
+    assert "field 'sex': has no column" in run(tmp_path, *fit, code=4).stderr
+    told = run(tmp_path, *fit, "--absent", "middle,sex", "--absent", "phone,email,postcode").stderr
     assert "surname is the family name in 'Nome completo', as given surname." in told
     assert told.count("Many names in 'Nome completo' have three words or more") == 1
     assert "No column is taken for sex: every record counts as having none." in told
@@ -554,13 +566,39 @@ def test_fields_without_a_column_are_named_and_enter_does_not_ask_for_ever(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agreement.toml").write_text(starter_text("people", "0" * 32))
     (tmp_path / "whole.csv").write_text("id,Name\n1,Mary Smith\n2,John Jones\n")
-    answer(monkeypatch, "", "", "")  # one more would end the keyboard
+    answer(monkeypatch, "", "", "")  # types, ids, and no column; one more would end the keyboard
     with pytest.raises(DataError, match="field 'birth': has no column"):
         init(table="whole.csv", agreement=Path("agreement.toml"))
     assert capsys.readouterr().err.count("field 'birth': has no column") == 1
     done = run(tmp_path, "--from", "whole.csv", "--for", "agreement.toml", "--yes", code=4)
     assert "field 'given'" not in done.stderr
     assert "Most of the agreed fields have no column" in done.stderr
+
+
+def test_fields_without_a_public_name_are_asked_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{n},lamp {n} of glass,kept with {chr(97 + n)} things,{n}.50\n" for n in range(20))
+    (tmp_path / "t.csv").write_text(f"id,Titel,Foo,Preis\n{rows}")
+    seen = look(tmp_path / "t.csv", Layout(), frozenset())
+    answer(monkeypatch, "no name", "storage")
+    assert [one.is_.typed for one in ask_names(seen).columns] == ["id", "text:title", "text:storage", "price"]
+    shown = capsys.readouterr().err
+    assert shown.count("'Foo' is a text") == 2
+    assert "Preis" not in shown
+
+
+def test_what_a_table_has_not_is_said_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agreement.toml").write_text(starter_text("people", "0" * 32))
+    (tmp_path / "t.csv").write_text(
+        "id,Vorname,Name,geb,foo\n1,Ann,Lee,1980-01-02,x\n2,Bob,Poe,1981-01-02,y\n"
+    )
+    seen = look(tmp_path / "t.csv", Layout(), frozenset()).sought()
+    answer(monkeypatch, "5=city middle,sex", "phone email postcode")
+    agreed = read_agreement(tmp_path / "agreement.toml")
+    seen, told = ask_lacking(agreed, seen, Told(tmp_path / "t.csv", "t.csv"))
+    assert told.absent == ("middle", "sex", "phone", "email", "postcode")
+    assert seen.columns[4].is_.kind == "city"
 
 
 def test_sizes_that_enter_takes_are_rounded() -> None:

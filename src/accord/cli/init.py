@@ -137,6 +137,12 @@ def init(
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
     make_ids: MakeIds = False,
+    absent: Annotated[
+        _Many,
+        typer.Option(
+            metavar="FIELD", help="With --for: your table has no such fields; repeatable.", show_default=False
+        ),
+    ] = None,
     date: DateFormats = None,
     as_of: Annotated[
         str | None,
@@ -176,6 +182,7 @@ def init(
             "--copies": copies, "--allow-unplaced": allow_unplaced,
             "--allow-unreadable": allow_unreadable,
             "--encoding": encoding,
+            "--absent": absent,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
@@ -194,6 +201,7 @@ def init(
         types=tuple(type_ or ()),
         records=records,
         copies=copies,
+        absent=tuple(name for one in absent or () for name in one.replace(",", " ").split()),
         allow_unplaced=allow_unplaced,
         allow_unreadable=allow_unreadable,
         parties=parties,
@@ -213,6 +221,8 @@ def init(
         state=named_state(context),
     )
     if agreement is None:
+        if absent:
+            raise UsageError(problem="--absent is for --for: in a draft of your own, leave out the column.")
         with with_own_options():
             draft_from(told, out or _USUAL, force)
         return

@@ -73,13 +73,52 @@ def ask_all(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
     return seen, told
 
 
+def ask_lacking(agreement: Agreement, seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
+    """Columns of agreed fields that have none yet, or the owner's word that the table has none. Enter leaves
+    the fault to be raised."""
+    from accord.drafting.confirming import change
+    from accord.preparing.fit import lacking_columns
+
+    while lacking := lacking_columns(agreement, seen, told.as_of, told.absent):
+        say(as_own_options("\n".join(map(str, lacking))), err=True)
+        question = "Type columns such as 3=phone, or names of fields that your table has not; Enter to stop"
+        words = _ask(question, "").replace(",", " ").split()
+        if not words:
+            break
+        pairs, absent = [word for word in words if "=" in word], [word for word in words if "=" not in word]
+        seen = replace(seen, columns=_try(change, seen.columns, pairs) or seen.columns)
+        told = replace(told, absent=tuple(dict.fromkeys([*told.absent, *absent])))
+    return seen, told
+
+
+def ask_names(seen: SeenTable) -> SeenTable:
+    """A public name of each field that has none, by which the partner finds its own column."""
+    from accord.cli.link import plain
+    from accord.drafting.confirming import change, find_fields
+    from accord.drafting.fitting import needs_name
+
+    columns = seen.columns
+    for field in find_fields(columns):
+        if not needs_name(field):
+            continue
+        own, kind = field.own[0], field.is_.kind
+        question = (
+            f"'{plain(own)}' is a {kind}. Its public name, such as description; Enter for {field.is_.name}"
+        )
+        while name := _ask(question, ""):
+            if (named := _try(change, columns, [f"{own}={kind}:{name}"])) is not None:
+                columns = named
+                break
+    return replace(seen, columns=columns)
+
+
 def _ask_fields(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
     """The columns, once they are fields of which a draft can be made."""
     from accord.drafting.answers import Answers, in_order
     from accord.drafting.confirming import find_fields
 
     while True:
-        seen = replace(seen, columns=ask_types(seen, told.as_of))
+        seen = ask_names(replace(seen, columns=ask_types(seen, told.as_of)))
         told = ask_as_of(seen, told)
         try:
             Answers(in_order([one.is_ for one in find_fields(seen.columns, told.as_of)]), (1, 1))

@@ -22,7 +22,7 @@ from accord.cli.init_told import Told, answers_of
 from accord.cli.places import layout_of, shown
 from accord.cli.terminal import Counter, say
 from accord.cli.words import as_own_options
-from accord.errors import ContradictionError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
+from accord.errors import ContradictionError, FaultyError, LayoutOutputError, OutputError, UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
@@ -89,19 +89,14 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     require_cards([own_card(beside)], [*input_files(told.table), agreement], force)
     seen = _look(told, is_agreed=True)
     if told.asks:
-        from accord.cli.init_questions import ask_as_of, ask_types
+        from accord.cli.init_questions import ask_as_of, ask_lacking, ask_types
 
         seen = replace(seen, columns=ask_types(seen, told.as_of))
         told = ask_as_of(seen, told)
-        before: list[Fault] = []
-        # Whoever leaves the same fault twice has no answer to it: it is absent, or a fault below.
-        while (lacking := lacking_columns(agreed, seen, told.as_of)) and lacking != before:
-            say(as_own_options("\n".join(map(str, lacking))), err=True)
-            say("Press Enter if your table has none of these.", err=True)
-            seen, before = replace(seen, columns=ask_types(seen, told.as_of)), lacking
+        seen, told = ask_lacking(agreed, seen, told)
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
-    elif lacking_columns(agreed, seen, told.as_of):
+    elif lacking_columns(agreed, seen, told.as_of, told.absent):
         _tell_left_out(seen, told)
     check = _fit_other(agreed, seen, told)
     _tell_own(tell_meeting(agreed, check))
@@ -215,7 +210,7 @@ def _try(agreement: Agreement, seen: SeenTable, told: Told, fixed: bool = False)
     from accord.preparing.fit import place_fields, tell_read, try_on
     from accord.preparing.own_table import Reading
 
-    placed = place_fields(agreement, seen, told.make_ids, told.as_of, is_own=not fixed)
+    placed = place_fields(agreement, seen, told.make_ids, told.as_of, is_own=not fixed, declared=told.absent)
     if told.asks:
         from accord.cli.init_questions import ask_spellings
 

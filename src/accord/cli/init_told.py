@@ -38,6 +38,8 @@ class Told:
     fields: tuple[str, ...] = ()
     """What is said of fields: FIELD.WORD=VALUE."""
     copies: tuple[int, int] | None = None
+    absent: tuple[str, ...] = ()
+    """Agreed fields that the table has not."""
     allow_unplaced: bool = False
     allow_unreadable: bool = False
     """Cells that cannot be read count as empty."""

@@ -42,7 +42,7 @@ class Fitted:
     why: dict[str, str] = field(default_factory=dict)
     """By agreed name that is found nowhere, what its owner should know; empty if there is nothing."""
 
-    def absent(self, fields: Mapping[str, FieldSpec]) -> list[str]:
+    def may_lack(self, fields: Mapping[str, FieldSpec]) -> list[str]:
         """Those of the lacking that may be missing: the agreement lets every reader of them lack a value,
         and a third of all fields are found."""
         if 2 * len(self.sources) < len(self.lacking):
@@ -103,13 +103,19 @@ def _numbered(kind: ColumnKind, names: Iterable[str]) -> set[str]:
     return {name for name in names if re.fullmatch(rf"{kind}(?:_\d+)?", name)}
 
 
-def _is_numbered(found: Found) -> bool:
+def is_numbered(found: Found) -> bool:
+    """Whether a field is called by its type and a number, and not by a word."""
     return found.is_.kind in SEVERAL and bool(_numbered(found.is_.kind, [found.is_.name]))
 
 
 def _is_named(found: Found) -> bool:
     """Whether its owner, the vocabulary or its type gave it its name, and not its place among others."""
-    return not _is_numbered(found) or found.columns[0].is_.name == found.is_.name
+    return not is_numbered(found) or found.columns[0].is_.name == found.is_.name
+
+
+def needs_name(found: Found) -> bool:
+    """Whether neither its owner nor its header says in public what a field is."""
+    return is_numbered(found) and not _says(found, found.is_.kind)
 
 
 def _says(found: Found, kind: ColumnKind) -> bool:
@@ -217,7 +223,7 @@ def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> li
     """What can only be meant: the column whose whole header says the type, for the agreed name that says no
     more; then the only one that is left, for the only name that is."""
     wanted = [name for name in lacking if _may_be_unnamed(kind, name)]
-    free = [one for one in left if one.is_.kind is kind and (_is_numbered(one) or one.is_.name in _THINGS)]
+    free = [one for one in left if one.is_.kind is kind and (is_numbered(one) or one.is_.name in _THINGS)]
     said = [one for one in free if _says(one, kind)]
     found: list[tuple[str, Found]] = []
     if kind.value in wanted and len(said) == 1:

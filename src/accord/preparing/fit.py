@@ -24,12 +24,13 @@ from accord.forecast.expected import look_ahead
 from accord.preparing.facts import tell_counting
 from accord.preparing.own_table import Reading, TableCheck, check_table, write_layout
 from accord.preparing.seen import SeenTable
+from accord.rules.rule import fields_of
 from accord.side import Side
 from accord.table.field_source import OF_NAMES, Source
 from accord.table.layout import Layout
 from accord.table.sinks.files import require_target
 from accord.table.sources.opening import TableLike, find_place, input_files, layout_file, name_of
-from accord.wording import counted, tell_share
+from accord.wording import counted, did_you_mean, tell_share
 
 _FILE = "table.layout.toml"
 _CROWDED = 2.0
@@ -113,31 +114,58 @@ class Placed:
             yield f"Not used, for want of an agreed field: {', '.join(unused)}."
 
 
-def lacking_columns(agreement: Agreement, seen: SeenTable, as_of: date | None) -> list[Fault]:
-    """The agreed names that are found nowhere, each as a fault."""
-    return _no_columns(_fit(agreement, seen, as_of).lacking)
+def lacking_columns(
+    agreement: Agreement, seen: SeenTable, as_of: date | None, declared: Sequence[str] = ()
+) -> list[Fault]:
+    """The agreed names that are found nowhere and weigh something, each as a fault."""
+    fitted = _fit(agreement, seen, as_of)
+    return _no_columns(_required(agreement, fitted, declared))
+
+
+def _required(agreement: Agreement, fitted: Fitted, declared: Sequence[str]) -> list[str]:
+    """The lacking names that may not be missing: no field of the rule goes missing without its owner's
+    word."""
+    used = {column for name in fields_of(agreement.rule) for column in agreement.fields[name].columns(name)}
+    may = {name for name in fitted.may_lack(agreement.fields) if name in declared or name not in used}
+    return [name for name in fitted.lacking if name not in may]
 
 
 def place_fields(
-    agreement: Agreement, seen: SeenTable, make_ids: bool, as_of: date | None, is_own: bool
+    agreement: Agreement,
+    seen: SeenTable,
+    make_ids: bool,
+    as_of: date | None,
+    is_own: bool,
+    declared: Sequence[str] = (),
 ) -> Placed:
     """Where the agreed fields are found; raises for those that may not be missing. `is_own` says that the
-    agreement is drafted from this table."""
+    agreement is drafted from this table; `declared` are names that its owner says it has not."""
     fitted = _fit(agreement, seen, as_of, is_own)
-    absent = fitted.absent(agreement.fields)
-    lacking = [name for name in fitted.lacking if name not in absent]
+    for name in declared:
+        if name not in fitted.lacking:
+            hint = did_you_mean(name, fitted.lacking, f"Without one: {', '.join(fitted.lacking) or 'none'}.")
+            raise UsageError(problem=f"`absent=` {name} is no agreed field without a column. {hint}")
+    lacking = _required(agreement, fitted, declared)
+    absent = [name for name in fitted.lacking if name not in lacking]
     if faults := [*seen.lacks_id(make_ids), *_no_columns(lacking)]:
-        raise DataError(name_of(seen.table), faults, _tell_lacking(agreement, lacking) if lacking else "")
+        raise DataError(
+            name_of(seen.table), faults, _tell_lacking(agreement, fitted, lacking) if lacking else ""
+        )
     return Placed(seen, agreement, fitted, tuple(absent))
 
 
 def _fit(agreement: Agreement, seen: SeenTable, as_of: date | None, is_own: bool = False) -> Fitted:
-    return fit(seen.columns, seen.look.samples, agreement.names, agreement.fields, as_of, is_own)
+    names = [name for name in agreement.names if name not in seen.layout.columns]
+    return fit(seen.columns, seen.look.samples, names, agreement.fields, as_of, is_own)
 
 
 def _no_columns(lacking: Sequence[str]) -> list[Fault]:
     return [
-        Fault(f"field '{name}'", "has no column.", f"Say which: `types=` COLUMN={_as_type(name)}.")
+        Fault(
+            f"field '{name}'",
+            "has no column.",
+            f"Say which: `types=` COLUMN={_as_type(name)}.",
+        )
         for name in lacking
     ]
 
@@ -146,13 +174,15 @@ def _as_type(name: str) -> str:
     return name if name in list(ColumnKind) else f"TYPE:{name}"
 
 
-def _tell_lacking(agreement: Agreement, lacking: Sequence[str]) -> str:
+def _tell_lacking(agreement: Agreement, fitted: Fitted, lacking: Sequence[str]) -> str:
     """Why what a table does not have is not simply missing."""
     must = [name for name, spec in agreement.fields.items() if {*spec.columns(name)} & {*lacking}]
     strict = [name for name in must if agreement.fields[name].missing != "differs"]
     if strict:
         return f'The agreement says that no {strict[0]} may be missing: only missing = "differs" allows that.'
-    return "Most of the agreed fields have no column: is it the right table?"
+    if not fitted.may_lack(agreement.fields):
+        return "Most of the agreed fields have no column: is it the right table?"
+    return f"If your table has none of these, declare it: `absent=` {','.join(lacking)}."
 
 
 def try_on(placed: Placed, how: Reading) -> TableCheck:

@@ -174,13 +174,16 @@ class Proposal(SeenTable):
         make_ids: bool = False,
         dates: Mapping[str, str] | None = None,
         as_of: date | None = None,
+        absent: Sequence[str] = (),
     ) -> Fit:
         """Find the agreed fields in your table: under your own draft, or under the agreement of a partner.
 
-        The table is read that way; raises all its faults, and agreed fields without a column. What you
-        confirmed for a draft is taken from there; for an agreement say it here, as for `confirm`.
+        The table is read that way; raises all its faults, and agreed fields without a column, but for those
+        that you declare `absent`. What you confirmed for a draft is taken from there; for an agreement say
+        it here, as for `confirm`.
         """
         require("agreement", agreement, "an Agreement or a Draft", Agreement, Draft)
+        lacking = _texts("absent", absent)
         require_flag("make_ids", make_ids)
         pairs, day = _pairs("types", types, _TYPES), _day(as_of)
         formats = _pairs("dates", dates, _DATES)
@@ -192,7 +195,8 @@ class Proposal(SeenTable):
             placed = place_fields(agreement.agreement, seen, make_ids, day, is_own=True)
             return fit_table(placed, formats, is_own=True)
         seen = self.sought().typed(pairs, make_ids)
-        return fit_table(place_fields(agreement, seen, make_ids, day, is_own=False), formats, is_own=False)
+        placed = place_fields(agreement, seen, make_ids, day, is_own=False, declared=lacking)
+        return fit_table(placed, formats, is_own=False)
 
     def __repr__(self) -> str:
         fields = [one.is_.kind.value for one in find_fields(self.columns)]
