@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,8 +17,9 @@ from accord.drafting.answers import RANGED, Answers, in_order, name_fields
 from accord.drafting.draft import MadeDraft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
+from accord.learning.drafts import score_of
 from accord.planning import plan
-from accord.rules.implied import weights
+from accord.rules.implied import enough_alone, reached_by, weights
 from accord.rules.rule import Missing, Predicate, Score, fields_of
 from accord.simulation.truth import score
 
@@ -282,12 +284,13 @@ def test_a_draft_has_no_field_that_is_not_used() -> None:
 )
 def test_a_missing_value_weighs_nothing(typed: str) -> None:
     found = draft(typed, (400, 400), ranges=RANGES if "lat" in typed else {}).agreement
-    assert isinstance(found.rule, Score)
 
     def nothing_there(predicate: Predicate) -> tuple[bool, bool]:
         return isinstance(predicate, Missing), not isinstance(predicate, Missing)
 
-    assert {*map(tuple, (weights(each, nothing_there) for each in found.rule.comparisons))} == {(0,)}
+    assert {*map(tuple, (weights(each, nothing_there) for each in score_of(found.rule).comparisons))} == {
+        (0,)
+    }
 
 
 def test_names_that_agree_gain_nothing_crosswise() -> None:
@@ -302,3 +305,41 @@ def test_names_that_agree_gain_nothing_crosswise() -> None:
     same = accord.simulate(pa.table(names), pa.table(names), agreed, seed=1).found.ids()
     assert sorted(zip(*same.to_pydict().values(), strict=True)) == [("1", "1"), ("2", "2")]
     assert len(accord.simulate(pa.table(swapped), pa.table(straight), agreed, seed=1).found.ids()) == 1
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "given surname birth sex",
+        pytest.param("name street city", marks=pytest.mark.slow),
+        pytest.param("given middle surname sex birth postcode phone email", marks=pytest.mark.slow),
+    ],
+)
+def test_names_alone_are_no_match(typed: str) -> None:
+    agreed = draft(typed, (400, 400)).agreement
+    people = generate_people(200, None, 5).a
+    names = [name for name in people.column_names if name in {*WHOLE, "middle"} & {*agreed.fields}]
+    if not names:
+        names = ["name"]
+        people = people.append_column("name", pc.binary_join_element_wise(*people.select(WHOLE), " "))
+    others = [name for name in agreed.fields if name in people.column_names and name not in names]
+    bare = people
+    for name in others:
+        bare = bare.set_column(bare.column_names.index(name), name, pa.nulls(len(bare), pa.string()))
+    assert len(accord.simulate(people, bare, agreed, seed=1).found.ids()) == 0
+    assert reached_by(agreed.rule, {*names}, agreed.fields) is None
+
+
+WHOLE = ["given", "surname"]
+
+
+def test_names_are_a_match_where_there_is_nothing_else() -> None:
+    agreed = draft("given surname", (400, 400)).agreement
+    assert reached_by(agreed.rule, {"given", "surname"}, agreed.fields) is not None
+
+
+@pytest.mark.parametrize("declared", ["few", "hundreds", pytest.param("thousands", marks=pytest.mark.slow)])
+def test_a_field_of_few_values_is_no_match_alone(declared: str) -> None:
+    agreed = draft("text:title text:kind year", (400, 400), cardinality={"kind": declared}).agreement
+    assert "kind" not in enough_alone(agreed.rule, agreed.fields)
+    assert "year" not in enough_alone(agreed.rule, agreed.fields)

@@ -49,6 +49,8 @@ _DEGREES = 0.0003
 _TOWN = 0.3
 
 _BY_TYPE: dict[ColumnKind, Cardinality] = {
+    ColumnKind.SEX: "few",
+    ColumnKind.YESNO: "few",
     ColumnKind.GIVEN: "hundreds",
     ColumnKind.MIDDLE: "hundreds",
     ColumnKind.SURNAME: "thousands",
@@ -108,7 +110,12 @@ def _is_drawn(one: Confirmed, declared: Cardinality) -> bool:
     """Whether cells are drawn by class: the usual ones have more values, or would be those of a category."""
     if one.kind in _DRAWN_BY_CLASS:
         return declared != "unique"
-    return is_coarser(declared, _BY_TYPE.get(one.kind, "unique"))
+    return is_coarser(declared, usual_class(one.kind))
+
+
+def usual_class(kind: ColumnKind) -> Cardinality:
+    """How many different values a field of this type has, where its owner does not say."""
+    return _BY_TYPE.get(kind, "unique")
 
 
 def _lacking(rng: things.Random, fields: tuple[Confirmed, ...], count: int) -> dict[str, NDArray[np.bool_]]:

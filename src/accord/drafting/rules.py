@@ -7,7 +7,7 @@ records of nobody (made_up.py), for tables of the expected size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,10 +16,15 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.answers import APART, Answers
 from accord.drafting.fields import draft_fields
 from accord.drafting.kinds import ColumnKind, Confirmed
-from accord.drafting.made_up import Classes, Range, make_up
+from accord.drafting.made_up import Classes, Range, make_up, usual_class
 from accord.exact import text
-from accord.learning.drafts import rule_lines
-from accord.learning.learn import learn
+from accord.learning.drafts import rule_lines, score_of
+from accord.learning.learn import Learnt, learn
+from accord.rules.implied import reached_by
+from accord.rules.merging import merge_levels
+from accord.rules.rule import Level, Levels, Rule, Score, fields_of
+from accord.rules.text import parse_rule
+from accord.rules.thresholds import Fields
 
 _SEED = 21
 _OVERLAP = 0.3
@@ -61,6 +66,9 @@ _LEVELS = {
 """How a type is compared, the closest first; `far` is how far apart values may lie, far0 ten times that."""
 _SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 and not dice(surname) >= 0.75 -> 1"
 """Two names in each other's columns: a surname that agrees as it stands adds nothing crosswise."""
+_CALLED = frozenset(
+    {ColumnKind.GIVEN, ColumnKind.MIDDLE, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.NAME}
+)
 _RARE = "dice >= 0.75 and rarity(surname_rarity) >= 1"
 
 
@@ -80,7 +88,9 @@ def draft_rule(answers: Answers) -> Drafted:
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
     made = answers.fields, answers.map_, answers.classes, answers.often_empty
     overlap = _OVERLAP if answers.overlap is None else answers.overlap
-    return _learn(draft, *made, max(_FEWEST, *answers.records), overlap, answers.precision)
+    found = _learn(draft, *made, max(_FEWEST, *answers.records), overlap, answers.precision)
+    rule = _require_more(answers, found.agreement.fields, score_of(found.rule))
+    return Drafted(rule_lines(rule), found.expected.precision, found.expected.recall)
 
 
 @cache
@@ -93,17 +103,52 @@ def _learn(
     records: int,
     overlap: float,
     precision: float | None,
-) -> Drafted:
+) -> Learnt:
     agreed = parse_agreement(draft, "the draft")
     made = make_up(fields, map_, classes, often_empty)
-    found = learn(agreed, made_up=made, records=records, overlap=overlap, precision=precision, seed=_SEED)
-    return Drafted(rule_lines(found.rule), found.expected.precision, found.expected.recall)
+    return learn(agreed, made_up=made, records=records, overlap=overlap, precision=precision, seed=_SEED)
+
+
+def _require_more(answers: Answers, fields: Fields, score: Score) -> Rule:
+    """The rule for a score: no field of few values is enough for a match, and no name of a person."""
+    columns = {name: {*fields[name].columns(name)} for name in fields_of(score)}
+    scored = [one for one in answers.fields if any(one.name in each for each in columns.values())]
+    if len(scored) < 2:
+        return score
+    for one in scored:
+        if answers.cardinality.get(one.name, usual_class(one.kind)) != "unique":
+            score = _keep_below(score, {name for name, each in columns.items() if each == {one.name}})
+    names = {one.name for one in scored if one.kind in _CALLED}
+    if reached_by(score, names, fields) is None:
+        return score
+    return parse_rule(f"{score}{_known_besides(answers, scored)}")
+
+
+def _keep_below(score: Score, names: Set[str]) -> Score:
+    """The score, which these fields by themselves do not reach: the largest weights are made smaller."""
+    each = [*score.comparisons]
+    places = [place for place, one in enumerate(each) if {*fields_of(Score((one,), 1))} <= names]
+    while sum(max(each[place].weights) for place in places) >= score.least:
+        place = max(places, key=lambda place: max(each[place].weights))
+        most = max(each[place].weights) - 1
+        levels = tuple(Level(level.when, min(level.weight, most)) for level in each[place].levels)
+        each[place] = merge_levels(Levels(levels, each[place].otherwise))
+    return Score(tuple(each), score.least)
+
+
+def _known_besides(answers: Answers, scored: Sequence[Confirmed]) -> str:
+    """That something else than names is known of both records: many people have the same names."""
+    others = [one.name for one in scored if one.kind not in _CALLED]
+    if len(others) == len(scored) or any(answers.policy_of(name) != "differs" for name in others):
+        return ""
+    missing = " and ".join(f"missing({name})" for name in others)
+    return f" and not ({missing})" if others else ""
 
 
 def sketch_rule(answers: Answers) -> Drafted:
     """The same comparisons at once, with weights that nothing was learnt for."""
     lines = ";\n    ".join(_comparisons(answers))
-    return Drafted(f"score(\n    {lines};\n) >= 1")
+    return Drafted(f"score(\n    {lines};\n) >= 1{_known_besides(answers, answers.fields)}")
 
 
 def _comparisons(answers: Answers) -> Iterator[str]:

@@ -170,7 +170,12 @@ def rule_lines(rule: Rule) -> str:
     """The rule with each comparison of its score on a line of its own."""
     score = score_of(rule)
     parts = rule.parts if isinstance(rule, And) else (rule,)
-    return " and ".join(_lines(score) if part is score else _bracketed(part) for part in parts)
+    lines = " and ".join(_lines(score) if part is score else _bracketed(part) for part in parts)
+    *comparisons, last = lines.split("\n")
+    wrapped = textwrap.fill(
+        last, _WIDTH, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join([*comparisons, wrapped])
 
 
 def _bracketed(part: Rule) -> str:

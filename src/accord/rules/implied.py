@@ -12,7 +12,7 @@ scores is meant so, and not told.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -242,20 +242,27 @@ def _join(parts: tuple[Rule, ...]) -> Rule:
 def enough_alone(rule: Rule, fields: Fields) -> dict[str, int]:
     """The columns of which each makes a match by itself, and the score that it reaches at the most: the
     records agree on it, and one of them, or both, has no other value that may be missing."""
-    unscored, found = _without_scores(rule), {}
-    for column in agreed_columns(fields):
-        judges = [_judge(column, lacking, fields) for lacking in ({Side.A}, {Side.B}, {*Side})]
-        matching = [j for j in judges if may_hold(rule, j)[0] and not may_hold(unscored, j)[0]]
-        if matching:
-            found[column] = max(_reached(score, j) for score in scores_of(rule) for j in matching)
-    return found
+    found = {column: reached_by(rule, {column}, fields) for column in agreed_columns(fields)}
+    return {column: most for column, most in found.items() if most is not None}
 
 
-def _judge(column: str, lacking: set[Side], fields: Fields) -> Judge:
-    """What holds of records that agree on the column, and of which these lack all that may be lacking."""
+def reached_by(rule: Rule, columns: Set[str], fields: Fields) -> int | None:
+    """The score that records reach at the most which agree on these columns, if they match; one of them, or
+    both, has no other value that may be missing."""
+    unscored = _without_scores(rule)
+    judges = [_judge(columns, lacking, fields) for lacking in ({Side.A}, {Side.B}, {*Side})]
+    matching = [j for j in judges if may_hold(rule, j)[0] and not may_hold(unscored, j)[0]]
+    reached = (
+        sum(max(weights(each, j)) for each in of.comparisons) for of in scores_of(rule) for j in matching
+    )
+    return max(reached, default=None)
+
+
+def _judge(columns: Set[str], lacking: set[Side], fields: Fields) -> Judge:
+    """What holds of records that agree on the columns, and of which these lack all that may be lacking."""
 
     def is_there(name: str, side: Side) -> bool:
-        read = column in fields[name].columns(name)
+        read = not columns.isdisjoint(fields[name].columns(name))
         return read or side not in lacking or fields[name].missing != "differs"
 
     def judge(predicate: Predicate) -> tuple[bool, bool]:
@@ -265,17 +272,13 @@ def _judge(column: str, lacking: set[Side], fields: Fields) -> Judge:
             return lacks, not lacks
         names = {name for side in Side for name in read_by(side, predicate)}
         # What is made of several columns is the same only where both lack the others.
-        made = [fields[name].columns(name) for name in names]
-        agrees = all(each == (column,) or (column in each and len(lacking) == 2) for each in made)
+        made = [{*fields[name].columns(name)} for name in names]
+        agrees = all(each <= columns or (each & columns and len(lacking) == 2) for each in made)
         # Two fields of one column need not be equal, nor a value rare.
         sure = not (isinstance(predicate, Rarity) or getattr(predicate, "crossed", False))
         return agrees, not (agrees and sure)
 
     return judge
-
-
-def _reached(score: Score, judge: Judge) -> int:
-    return sum(max(weights(each, judge)) for each in score.comparisons)
 
 
 def _without_scores(rule: Rule) -> Rule:
