@@ -26,14 +26,13 @@ from accord.learning.evidence import (
 )
 from accord.learning.learn import task_of
 from accord.learning.threshold import curve
-from accord.rules.blocking.base import PassSpec, build_blocking
+from accord.rules.blocking.base import Passes, PassSpec, build_blocking
 from accord.rules.blocking.key import KeySpec
 from accord.rules.evaluate import Tables
-from accord.rules.rule import And
 from accord.rules.text import parse_rule
 from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
-from tests.learning.worlds import DRAFT, ROUTED
+from tests.learning.worlds import ALL_PAIRS, DRAFT, ROUTED
 
 AGREED = parse_agreement(DRAFT)
 SCORE = score_of(AGREED.rule)
@@ -49,10 +48,8 @@ def compared_all() -> LearningTask:
 
 def alone(name: str, spec: FieldSpec) -> LearningTask:
     """The usual comparison of one field, of all pairs."""
-    fields = {name: spec}
-    return LearningTask(
-        compare_fields([name], fields), And(()), build_blocking((), fields, "00"), fields, "00", 1.0, 0
-    )
+    draft = parse_agreement(ALL_PAIRS).model_copy(update={"fields": {name: spec}})
+    return task_of(draft, compare_fields([name], draft.fields))
 
 
 @pytest.fixture(autouse=True)
@@ -86,11 +83,16 @@ def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None
     assert found.strangers == strangers_in(300)
 
 
-def test_people_lack_what_nobody_made_up() -> None:
-    spec = AGREED.fields["email"]
-    odd = alone("shoe", spec)
-    with pytest.raises(UsageError, match=r"no shoe\. They have given, .*Give a table"):
-        from_made_up(odd, None)
+def test_what_people_do_not_have_is_made_up_besides() -> None:
+    ((alike, differ, *_),) = from_made_up(alone("shoe", AGREED.fields["email"]), None).weights
+    assert alike > 0 > differ or alike > differ == 0
+    found = from_made_up(replace(alone("shoe", AGREED.fields["email"]), errors=2), None)
+    assert len(found.notes) == 1
+
+
+def test_made_up_tables_have_what_the_draft_reads() -> None:
+    with pytest.raises(UsageError):
+        from_made_up(alone("shoe", AGREED.fields["email"]), generate_people(30, None, 5))
 
 
 def test_what_is_wrong_with_made_up_people_is_no_fault() -> None:
@@ -175,17 +177,34 @@ def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:
     assert whole.expected.others.max() == 1
 
 
-def test_made_up_people_without_what_a_pass_wants_are_all_compared() -> None:
+def test_a_pass_over_a_field_that_people_do_not_have_brings_synthetic_records_together() -> None:
     fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
-    passes = (PassSpec(parts=(KeySpec(kind="key", field="badge", buckets=50),)),)
-    blocking = build_blocking(passes, fields, AGREED.salt)
-    asked = replace(question(), fields=fields, blocking=blocking, rest=parse_rule("same(badge)"))
-    found = from_made_up(asked, None)
-    assert found.expected.others.max() == 1
-    assert found.matches == found.met
-    assert found.notes == (
-        "Learned without passes, and without what stands beside the score: nothing has badge.",
-    )
+    blocking = Passes.model_validate({"pass": [{"parts": [KeySpec(kind="key", field="badge", buckets=50)]}]})
+    draft = AGREED.model_copy(update={"fields": fields, "blocking": blocking})
+    found = from_made_up(task_of(draft, AGREED.rule), None)
+    assert found.matches is not None
+    assert found.met is not None
+    assert found.matches > found.met > found.matches / 2
+    assert found.expected.others.max() < 0.2
+
+
+def test_caps_decide_what_is_expected_and_not_what_is_learnt() -> None:
+    """A cap of 1 on a key that a dozen share leaves nearly all out."""
+    made = generate_people(300, None, 5)
+    specs = [{"cap": cap, "parts": [KeySpec(kind="key", field="birth_day")]} for cap in (1, 64)]
+    drafts = [
+        parse_agreement(ROUTED).model_copy(update={"blocking": Passes.model_validate({"pass": [one]})})
+        for one in specs
+    ]
+    tight, wide = (from_made_up(task_of(one, AGREED.rule), made) for one in drafts)
+    assert tight.weights == wide.weights
+    assert tight.met is not None
+    assert wide.met is not None
+    assert 0 < tight.met < 0.1 * wide.met
+    assert tight.expected.others.max() < 0.1 * wide.expected.others.max()
+    larger = from_made_up(task_of(drafts[1], AGREED.rule, records=3_000), made)
+    assert larger.met is not None
+    assert 0 < larger.met < wide.met, "in larger tables more share a key"
 
 
 def test_labels_of_a_part_teach_as_much_as_they_can(tmp_path: Path) -> None:

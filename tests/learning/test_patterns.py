@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.errors import UsageError
+from accord.learning import patterns
 from accord.learning.patterns import FOLDS, count, deal, persons
 from accord.rules import evaluate
 from accord.rules.rule import Level, Levels, Rule, Same, Score
@@ -66,9 +66,36 @@ def test_records_that_true_pairs_join_are_one_person() -> None:
     assert persons(true, (6, 4)).tolist() == [0, 0, 0, 3, 4, 5, 0, 0, 8, 5]
 
 
-def test_a_score_beyond_counting_is_refused() -> None:
+def test_a_score_of_many_comparisons_is_counted() -> None:
     table, _, _ = both([ROW], [ROW])
-    comparisons = (Levels((Level(Same("code"), 1),), 0),) * 63
+    comparisons = (Levels((Level(Same("code"), 1),), 0),) * 70
     one = np.zeros(1, np.int64)
-    with pytest.raises(UsageError, match="too many comparisons"):
-        count(comparisons, table, (one, one), [], (one, one))
+    found = count(comparisons, table, (one, one), [], (one, one)).whole
+    assert found.patterns.tolist() == [[0] * 70]
+    assert found.matches.tolist() == [1]
+
+
+def test_many_patterns_are_sampled_and_all_sums_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    comparisons = (Levels((Level(Same("code"), 1),), 0),) * 12
+    agrees = rng.random((2000 * 40, 12)) < 0.3
+    agrees[:40] = rng.random((40, 12)) < 0.9
+    rows = (~agrees).astype(np.uint8)
+    monkeypatch.setattr(patterns, "patterns_of", lambda *given: rows[given[2] * 2000 + given[3]])
+    every = np.divmod(np.arange(2000 * 40), 2000)
+    folds = np.zeros(40, np.int64), np.zeros(2000, np.int64)
+    table, _, _ = both([ROW], [ROW])
+    true = np.zeros(40, np.int64), np.arange(40)
+    exact = count(comparisons, table, true, [every], folds).whole
+    monkeypatch.setattr(patterns, "MOST_PATTERNS", 500)
+    some = count(comparisons, table, true, [every], folds).whole
+    assert len(exact.patterns) > 3000
+    assert len(some.patterns) < 800
+    assert some.matches.sum() == exact.matches.sum()
+    for place in range(12):
+        shares = [of.others[of.patterns[:, place] == 0].sum() / 80_000 for of in (exact, some)]
+        assert shares[1] == pytest.approx(shares[0], abs=0.1)
+    weights = ((1, 0),) * 12
+    for least in (6, 8, 10):
+        reach = [of.others[of.scores(weights) >= least].sum() for of in (exact, some)]
+        assert reach[1] == pytest.approx(reach[0], rel=0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from accord.learning.patterns import Comparisons
@@ -34,7 +36,7 @@ def test_as_many_matches_as_there_are() -> None:
     fixed)."""
     for households in (False, True):
         pairs, true = world(1, households)
-        found = tell_apart(DRAFT, pairs, PEOPLE / 2)
+        found = pairs.count(tell_apart(DRAFT, pairs, PEOPLE / 2))
         assert abs(found.matches.sum() - PEOPLE) < 40
         of_matches = np.bincount(pairs.which, true, len(pairs.patterns))
         likely = found.matches > found.others
@@ -49,3 +51,7 @@ def test_a_record_has_one_partner_at_most() -> None:
     assert np.round(likely, 2).tolist() == [1, 0, 0.5, 0], "that of a0 and b0 leaves nothing for a0 and b1"
     sums = [np.bincount(side, likely).max() for side in rows]
     assert max(sums) <= 1
+    twice = replace(pairs, copies=(1, 2)).likely(np.array([20.0, 5.0, -20.0]))
+    assert np.round(twice, 2).tolist() == [1, 0, 0.5, 0], "b1 has one partner still"
+    twice = replace(pairs, copies=(2, 2)).likely(np.array([20.0, 20.0, -20.0]))
+    assert np.round(twice, 2).tolist() == [1, 1, 1, 0]

@@ -2,8 +2,9 @@
 people, a Splink model.
 
 Each becomes the same thing, a `LearntWeights`: the comparisons with their weights, and how sums spread over
-matches and over others. What counts are the pairs that the draft would compare: those that meet in its passes
-and satisfy what stands beside its score. A match that is not among them is missed whatever the weights.
+matches and over others. Weights are learnt from the pairs that meet in the draft's passes and satisfy what
+stands beside its score. What is expected counts each as often as it is likely to be compared (chances.py). A
+match that is not compared is missed whatever the weights.
 
 Where it is known who is who, what is expected comes from five folds of people: the sums of a fold are those
 of weights that were learnt without anybody in it. The threshold is chosen on these sums and on those of the
@@ -20,16 +21,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from accord.agreement.document import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
+from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
-from accord.fields.columns import Records, rows_of
+from accord.fields.columns import Records, rows_of, slice_of
 from accord.fields.load import load_records
 from accord.fields.own_cells import read_settled
 from accord.fields.row_ids import open_named
 from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning import labels as labelled
+from accord.learning.chances import Chances
 from accord.learning.drafts import refine
 from accord.learning.mistakes import Rates, relax, with_errors
 from accord.learning.patterns import (
@@ -46,12 +50,14 @@ from accord.learning.splink_model import read_splink
 from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
 from accord.learning.unlabelled import Unlabelled, tell_apart
 from accord.learning.weights import FEWEST, Drafted, Prior, Ratios, fit, rare_levels, whole
+from accord.planning.made_up import make_up_pairs
 from accord.ranges import contained
-from accord.rules.blocking.base import Blocking, build_blocking
+from accord.rules.blocking.base import Blocking
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.join import candidates
-from accord.rules.rule import And, Rule, Score, fields_of
+from accord.rules.rule import Rule, Score
 from accord.rules.thresholds import Fields
+from accord.side import Side
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
 
@@ -96,12 +102,34 @@ class LearningTask:
     rest: Rule
     """What else a match has to satisfy."""
     blocking: Blocking
+    caps: Sequence[Mapping[Side, int]]
+    """Of its passes; none where all that meet are compared."""
+    draft: Agreement
     fields: Mapping[str, FieldSpec]
     """All that these read."""
-    salt: str
-    errors: float
+    errors: float = 1.0
     """So many times as many made-up ones as usual."""
-    seed: int
+    seed: int = 0
+    records: int | None = None
+    """Of each side of the linkage, where that is known."""
+
+    @property
+    def salt(self) -> str:
+        return self.draft.salt
+
+    @property
+    def copies(self) -> tuple[int, int]:
+        """The most records of A and of B that one person or thing usually has."""
+        if self.draft.expected is None:
+            return 1, 1
+        first, second = (self.draft.expected.copies.of(side) for side in Side)
+        return first, second
+
+    def chances(self, tables: Tables, sizes: tuple[int, int], linked: int | None = None) -> Chances | None:
+        """How likely pairs of these tables are compared, in a linkage of its size, or of so many records."""
+        records = self.records or linked
+        first, second = (1.0 if records is None else records / max(1, size) for size in sizes)
+        return Chances.of(tables, sizes, self.blocking, self.caps, (first, second))
 
     def load(self, source: TableLike, layout: Layout) -> Records:
         return load_records(source, self.fields, self.salt, (), layout)
@@ -149,30 +177,41 @@ def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
 
 
 def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:
-    """Two made-up tables of which it is known who is who; of people, if there are no others."""
+    """Two made-up tables of which it is known who is who; if there are no others, of people, or of whatever
+    the fields are about."""
     if made is None:
+        if not {*agreed_columns(asked.fields)} <= {*OF_PEOPLE}:
+            return _from_synthetic(asked)
         made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
-    asked, notes = _without_lacking(asked, made.a.column_names)
+    lacking = [name for name in agreed_columns(asked.fields) if name not in made.a.column_names]
+    if lacking:
+        problem = f"The made-up tables have no {', '.join(lacking)}, which the draft reads."
+        raise UsageError(problem=f"{problem} Give others, or none.")
     # Nobody can mend what is wrong with them.
     specs = relax(asked.fields)
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))
     found = _weigh(asked, a, b, labelled.rows_of(made.truth, a, b), Ratios(asked.score.comparisons))
-    return replace(found, strangers=strangers_in(len(a)), notes=notes)
+    return replace(found, strangers=strangers_in(len(a)))
 
 
-def _without_lacking(asked: LearningTask, columns: Sequence[str]) -> tuple[LearningTask, tuple[str, ...]]:
-    """The task on these columns alone: without passes, if need be, but not without a part of the score."""
-    lacking = [name for name in agreed_columns(asked.fields) if name not in columns]
-    if not lacking:
-        return asked, ()
-    fields = {name: spec for name, spec in asked.fields.items() if set(spec.columns(name)) <= set(columns)}
-    told = ", ".join(lacking)
-    if not set(fields_of(asked.score)) <= set(fields):
-        has = f"They have {', '.join(name for name in columns if name != 'id')}"
-        problem = f"Without a table made-up people are used, who have no {told}. {has}."
+def _from_synthetic(asked: LearningTask) -> LearntWeights:
+    """Synthetic records that follow from the fields, of which half are in both tables."""
+    shared = round(_MADE_UP * OVERLAP)
+    pairs = make_up_pairs(asked.draft, 2 * _MADE_UP - shared)
+    if pairs is None or len(pairs[0]) != len(pairs[1]):
+        problem = "No synthetic records fit the draft's fields."
         raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
-    left = replace(asked, rest=And(()), blocking=build_blocking((), fields, asked.salt), fields=fields)
-    return left, (f"Learned without passes, and without what stands beside the score: nothing has {told}.",)
+    a, b = _take(pairs[0], slice(0, _MADE_UP)), _take(pairs[1], slice(_MADE_UP - shared, None))
+    true = np.arange(_MADE_UP - shared, _MADE_UP), np.arange(shared)
+    found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons))
+    usual = ("Synthetic records have the usual errors, whatever `errors=` says.",)
+    return replace(found, strangers=strangers_in(len(a)), notes=usual if asked.errors != 1 else ())
+
+
+def _take(records: Records, rows: slice) -> Records:
+    start, stop, _ = rows.indices(len(records))
+    columns = {name: slice_of(column, start, stop) for name, column in records.columns.items()}
+    return Records(records.ids.slice(start, stop - start), columns, records.disclosed.slice(start, 0))
 
 
 def from_labels(
@@ -205,10 +244,13 @@ def from_unlabelled(
     sizes, both = (len(a), len(b)), Tables(asked.fields, a.columns, b.columns)
     rows = asked.sample(both, sizes, np.random.default_rng(asked.seed))
     comparisons = asked.score.comparisons
-    pairs = Unlabelled.of(comparisons, both, asked.pairs(both, rows))
+    pairs = Unlabelled.of(comparisons, both, asked.pairs(both, rows), asked.copies)
     if not len(pairs.left):
         raise UsageError(problem="No two records of the tables meet in the draft's passes.")
-    evidence = tell_apart(comparisons, pairs, OVERLAP * min(len(rows[0]), len(rows[1])))
+    likely = tell_apart(comparisons, pairs, OVERLAP * min(len(rows[0]), len(rows[1])))
+    evidence = judged = pairs.count(likely)
+    if chances := asked.chances(both, sizes):
+        judged = pairs.count(likely, chances(pairs.left, pairs.right))
     matches = float(evidence.matches.sum())
     if matches < FEWEST:
         problem = (
@@ -219,10 +261,12 @@ def from_unlabelled(
     points = prior.points(evidence)
     weights = whole(comparisons, fit(comparisons, evidence, prior.start(evidence)), points)
     totals = matches, len(rows[0]) * len(rows[1]) - matches
-    spread = replace(_spread([(evidence.scores(weights), evidence)], totals), counted=None)
+    spread = replace(_spread([(judged.scores(weights), judged)], totals), counted=None)
+    most = " and ".join(f"{one:,}" for one in sorted({*asked.copies}))
+    partners = "one partner" if max(asked.copies) == 1 else f"{most} partners"
     notes = (
         f"Without labels: about {matches:,.0f} of the pairs that meet seem to be matches, and all figures "
-        "rest on that guess. It assumes that a record has at most one partner in the other table.",
+        f"rest on that guess. It assumes that a record has at most {partners} in the other table.",
     )
     shares = _shares(comparisons, evidence)
     return LearntWeights(comparisons, weights, shares, spread, spread, totals[1] / matches, notes=notes)
@@ -244,7 +288,7 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
     a = asked.load(cells, layout)
     b = load_records(copy, relax(asked.fields), asked.salt, (), layout)
     true = labelled.rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b)
-    found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons))
+    found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons), linked=size)
     return replace(found, strangers=strangers_in(size))
 
 
@@ -268,9 +312,11 @@ def _weigh(
     true: Pairs,
     prior: Prior | None,
     listed: Pairs | None = None,
+    linked: int | None = None,
 ) -> LearntWeights:
     """From true pairs, and others: of all records, or, if there are `listed` ones that are no matches, of the
-    records that these and the true ones name. Drawn to the draft, if there is no other prior."""
+    records that these and the true ones name. Drawn to the draft, if there is no other prior. The records
+    stand for so many that are `linked`."""
     rng = np.random.default_rng(asked.seed)
     comparisons, tables = asked.score.comparisons, Tables(asked.fields, a.columns, b.columns)
     sizes = len(a), len(b)
@@ -282,32 +328,39 @@ def _weigh(
         rows = np.unique(np.append(true[0], listed[0])), np.unique(np.append(true[1], listed[1]))
     picked = asked.compares(tables, listed) if listed is not None else (_NONE, _NONE)
     folds = deal(true, sizes, rng)
-    evidence = count(comparisons, tables, met, asked.pairs(tables, rows), folds, picked)
+    evidence = judged = count(comparisons, tables, met, asked.pairs(tables, rows), folds, picked)
+    if chances := asked.chances(tables, sizes, linked):
+        judged = count(comparisons, tables, met, asked.pairs(tables, rows), folds, chances=chances)
     if not evidence.others.sum():
         raise UsageError(problem="All pairs are matches: nothing tells them from others. Give more records.")
     inside = contained(true[0], rows[0]) & contained(true[1], rows[1])
     totals = float(len(true[0])), float(len(rows[0]) * len(rows[1]) - inside.sum())
     prior = prior or Drafted(comparisons, rare_levels(comparisons, evidence.whole))
-    return _fit(comparisons, evidence, prior, totals)
+    return _fit(comparisons, evidence, judged, prior, totals)
 
 
 def _fit(
-    comparisons: Comparisons, evidence: FoldedCounts, prior: Prior, totals: tuple[float, float]
+    comparisons: Comparisons,
+    evidence: FoldedCounts,
+    judged: FoldedCounts,
+    prior: Prior,
+    totals: tuple[float, float],
 ) -> LearntWeights:
-    all_, to_learn = evidence.whole, evidence.without(None)
+    """Weights from all that meets, and what they are expected to find of what is compared."""
+    all_, to_learn = judged.whole, evidence.without(None)
     points = prior.points(to_learn)
 
     def weigh(counts: PatternCounts) -> Weights:
         return whole(comparisons, fit(comparisons, counts, prior.start(counts)), points)
 
     weights = weigh(to_learn)
-    aside = [(weigh(evidence.without(fold)), evidence.within(fold)) for fold in range(FOLDS)]
+    aside = [(weigh(evidence.without(fold)), judged.within(fold)) for fold in range(FOLDS)]
     expected = [(counts.scores(of), counts) for of, counts in aside]
     choosing = [*expected, (all_.scores(weights), all_)]
     twice = 2 * totals[0], 2 * totals[1]
     spreads = _spread(choosing, twice), _spread(expected, totals)
     strangers = totals[1] / totals[0]
-    shares, met = _shares(comparisons, all_), round(all_.matches.sum())
+    shares, met = _shares(comparisons, evidence.whole), round(all_.matches.sum())
     return LearntWeights(comparisons, weights, shares, *spreads, strangers, round(totals[0]), met)
 
 

@@ -133,7 +133,7 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
         rule: Rule = put_weights(found.comparisons, found.weights, 0)
     else:
         rule = compare_fields(compare, draft.fields) if compare else draft.rule
-        asked = task_of(draft, rule, errors, seed)
+        asked = task_of(draft, rule, errors, seed, records)
         if table is None:
             found = from_made_up(asked, made_up)
         elif other is None:
@@ -156,11 +156,16 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     return finish(draft, rule, replace(found, strangers=strangers), origin, rng, precision)
 
 
-def task_of(draft: Agreement, rule: Rule, errors: float = 1.0, seed: int = 0) -> LearningTask:
+def task_of(
+    draft: Agreement, rule: Rule, errors: float = 1.0, seed: int = 0, records: int | None = None
+) -> LearningTask:
     """The weights of the rule's score, for pairs that the draft compares."""
     read = {*fields_of(rule), *draft.blocking_fields}
     fields = {name: spec for name, spec in draft.fields.items() if name in read}
-    return LearningTask(score_of(rule), rest_of(rule), draft.plan, fields, draft.salt, errors, seed)
+    draft = draft.model_copy(update={"rule": rule, "fields": fields})
+    caps = draft.protocol.caps(draft.task)
+    parts = score_of(rule), rest_of(rule), draft.plan, caps, draft, fields
+    return LearningTask(*parts, errors, seed, records)
 
 
 def _require_kinds(table: object, other: object, labels: object, splink: object, made_up: object) -> None:

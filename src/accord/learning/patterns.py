@@ -2,7 +2,10 @@
 
 A pattern has one number for each comparison of a score: the place of the level that gives the weight, and the
 number of levels where none holds. Millions of pairs have some thousand patterns, so pairs are counted by
-pattern, some at a time, and no pair is kept.
+pattern, some at a time, and no pair is kept. Under a rule with many fields nearly every pair has a pattern of
+its own. Then a sample of the strangers' patterns is counted, rather those that look like matches, each as
+often as it stands for [Duffield, Lund, Thorup 2007: threshold sampling, which keeps every sum unbiased].
+Patterns are told apart by 64 bits of a hash, so two are confused with probability 2⁻⁶⁴.
 
 They are counted by fold as well. A person is in one fold with all records that are theirs, so that what was
 learnt without a fold never saw anybody in it.
@@ -10,15 +13,13 @@ learnt without a fold never saw anybody in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import UsageError
-from accord.ranges import contained, distinct
+from accord.ranges import contained, mix
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.rule import Levels
 
@@ -31,7 +32,13 @@ Weights = tuple[tuple[int, ...], ...]
 """By comparison and level; the last of each is `otherwise`."""
 FOLDS = 5
 _NONE = np.zeros(0, np.int64)
-_MOST_PATTERNS = 1 << 56
+MOST_PATTERNS = 1 << 15
+"""Of strangers, beyond which they are sampled."""
+_AT_ONCE = 8
+"""So many times as many are kept until all are counted."""
+_SMOOTHING = 0.5
+_WORD = 8
+"""Octets."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,14 @@ class PatternCounts:
     patterns: Patterns
     matches: Floats
     others: Floats
+
+    def thin(self) -> PatternCounts:
+        """Not too many of them, each as often as it stands for."""
+        if len(self.patterns) <= MOST_PATTERNS + self.matches.sum():
+            return self
+        matches, both = (self.patterns, self.matches), (self.patterns, self.matches + self.others)
+        kept, times = _sample(matches, both, MOST_PATTERNS)
+        return PatternCounts(self.patterns[kept], self.matches[kept] * times, self.others[kept] * times)
 
     def scores(self, weights: Weights) -> Indices:
         """The sum of each pattern."""
@@ -106,8 +121,10 @@ def count(
     others: Iterable[Pairs],
     folds: Pairs,
     picked: Pairs = (_NONE, _NONE),
+    chances: Callable[[Indices, Indices], Floats] | None = None,
 ) -> FoldedCounts:
-    """Count the true pairs, those that were picked, and of the others those that are neither.
+    """Count the true pairs, those that were picked, and of the others those that are neither: each once, or
+    as often as it is likely to be compared.
 
     *Requires* true and picked pairs without repetition, and others that come once, in batches.
     """
@@ -116,36 +133,70 @@ def count(
 
     def tally(left: Indices, right: Indices) -> _Tally:
         cells = folds[0][left] * FOLDS + folds[1][right]
-        return _merge([_ones(codes_of(comparisons, tables, left, right) * FOLDS**2 + cells)])
+        patterns = patterns_of(comparisons, tables, left, right)
+        rows = np.column_stack([patterns, cells.astype(np.uint8)])
+        return _Tally.of(rows, None if chances is None else chances(left, right))
 
-    strangers = _merge([tally(*_without(known, width, pairs)) for pairs in others])
-    found = tally(*true), strangers, tally(*picked)
-    codes = distinct(np.concatenate([one[0] for one in found]) // FOLDS**2)
-    return FoldedCounts(decode(comparisons, codes), *(_spread(codes, one) for one in found))
+    matches, strangers = tally(*true), tally(_NONE, _NONE)
+    for pairs in others:
+        strangers = strangers.merge(tally(*_without(known, width, pairs)))
+        strangers = _thin(strangers, matches, _AT_ONCE * MOST_PATTERNS)
+    found = matches, _thin(strangers, matches, MOST_PATTERNS), tally(*picked)
+    every = _Tally.of(np.concatenate([one.rows[:, :-1] for one in found]))
+    return FoldedCounts(every.rows, *(_spread(every, one) for one in found))
 
 
-def codes_of(comparisons: Comparisons, tables: Tables, left: Indices, right: Indices) -> Indices:
-    """The pattern of each pair as one number: a digit for each comparison."""
-    if prod(len(each.weights) for each in comparisons) > _MOST_PATTERNS:
-        raise UsageError(problem="The score has too many comparisons and levels to learn; leave some out.")
-    codes = np.zeros(len(left), np.int64)
-    for each in comparisons:
-        codes *= len(each.levels) + 1
-        open_ = np.arange(len(left))
+def patterns_of(comparisons: Comparisons, tables: Tables, left: Indices, right: Indices) -> Patterns:
+    """The pattern of each pair."""
+    found = np.empty((len(left), len(comparisons)), np.uint8)
+    for place, each in enumerate(comparisons):
+        found[:, place], open_ = len(each.levels), np.arange(len(left))
         for number, level in enumerate(each.levels):
             held = holds(level.when, tables, left[open_], right[open_])
-            codes[open_[held]] += number
+            found[open_[held], place] = number
             open_ = open_[~held]
-        codes[open_] += len(each.levels)
+    return found
+
+
+def codes_of(rows: Patterns) -> NDArray[np.uint64]:
+    """A number for each of the rows, the same for equal ones."""
+    padded = np.zeros((len(rows), -(-rows.shape[1] // _WORD) * _WORD), np.uint8)
+    padded[:, : rows.shape[1]] = rows
+    codes = np.zeros(len(rows), np.uint64)
+    for word in padded.view(np.uint64).T:
+        codes = mix(codes, word)
     return codes
 
 
-def decode(comparisons: Comparisons, codes: Indices) -> Patterns:
-    """The patterns of such numbers."""
-    found = np.empty((len(codes), len(comparisons)), np.uint8)
-    for place in reversed(range(len(comparisons))):
-        codes, found[:, place] = np.divmod(codes, len(comparisons[place].weights))
-    return found
+def _sample(
+    matches: tuple[Patterns, Floats], others: tuple[Patterns, Floats], most: int
+) -> tuple[Indices, Floats]:
+    """About so many places of the others, and how many each stands for. Half of them follow from how many
+    pairs they are, half rather look like matches, as if comparisons erred independently."""
+    patterns, counts = others
+    lean = np.zeros(len(patterns))
+    for place in range(patterns.shape[1]):
+        size = 1 + max(int(rows[:, place].max(initial=0)) for rows, _ in (matches, others))
+        m, u = (np.bincount(rows[:, place], of, size) + _SMOOTHING for rows, of in (matches, others))
+        lean += np.log(m / m.sum() / (u / u.sum()))[patterns[:, place]]
+    alike = np.exp(lean / 2)
+    worth = counts * (1 + alike / np.average(alike, weights=counts))
+    ordered = np.sort(worth)[::-1]
+    # So many are sure, and what is left of the worth is shared out to the others.
+    below = ordered[::-1].cumsum()[::-1][:most] / (most - np.arange(most))
+    limit = below[int(np.argmax(ordered[:most] <= below))]
+    chance = np.minimum(1.0, worth / limit)
+    kept = np.flatnonzero(np.random.default_rng(0).random(len(worth)) < chance)
+    return kept, 1 / chance[kept]
+
+
+def _thin(strangers: _Tally, true: _Tally, most: int) -> _Tally:
+    """About so many, if they are more."""
+    if len(strangers.rows) <= most:
+        return strangers
+    matches, others = ((one.rows[:, :-1], one.counts) for one in (true, strangers))
+    kept, times = _sample(matches, others, most)
+    return _Tally(strangers.rows[kept], strangers.counts[kept] * times)
 
 
 def _without(keys: Indices, width: int, pairs: Pairs) -> Pairs:
@@ -153,26 +204,26 @@ def _without(keys: Indices, width: int, pairs: Pairs) -> Pairs:
     return pairs[0][other], pairs[1][other]
 
 
-_Tally = tuple[Indices, Indices]
-"""Distinct codes, ascending, and how many pairs have each."""
+@dataclass(frozen=True)
+class _Tally:
+    """Distinct rows, in the order of their codes, and how often each comes."""
+
+    rows: Patterns
+    counts: Floats
+
+    @classmethod
+    def of(cls, rows: Patterns, counts: Floats | None = None) -> _Tally:
+        codes, first, which = np.unique(codes_of(rows), return_index=True, return_inverse=True)
+        return cls(rows[first], np.bincount(which, counts, len(codes)).astype(np.float64))
+
+    def merge(self, other: _Tally) -> _Tally:
+        rows, counts = np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
+        return self.of(rows, counts)
 
 
-def _ones(codes: Indices) -> _Tally:
-    return codes, np.ones(len(codes), np.int64)
-
-
-def _merge(parts: list[_Tally]) -> _Tally:
-    codes = np.concatenate([_NONE, *(part[0] for part in parts)])
-    counts = np.concatenate([_NONE, *(part[1] for part in parts)])
-    order = np.argsort(codes)
-    known = distinct(codes)
-    starts = np.searchsorted(codes[order], known)
-    return known, np.add.reduceat(counts[order], starts) if len(known) else _NONE
-
-
-def _spread(codes: Indices, tally: _Tally) -> Floats:
-    """The counts of all codes by cell, most of which may have none."""
-    counts = np.zeros((FOLDS**2, len(codes)))
-    found, cells = np.divmod(tally[0], FOLDS**2)
-    counts[cells, np.searchsorted(codes, found)] = tally[1]
-    return counts.reshape(FOLDS, FOLDS, len(codes))
+def _spread(every: _Tally, tally: _Tally) -> Floats:
+    """The counts of all patterns by cell, most of which may have none."""
+    counts = np.zeros((FOLDS**2, len(every.rows)))
+    places = np.searchsorted(codes_of(every.rows), codes_of(tally.rows[:, :-1]))
+    counts[tally.rows[:, -1], places] = tally.counts
+    return counts.reshape(FOLDS, FOLDS, len(every.rows))

@@ -3,10 +3,11 @@
 The draft says where to begin: the pairs with its largest sums, about as many as there should be matches. In
 turn, levels are weighed on the pairs as they are thought to be, and pairs are thought of as their sums say.
 
-A record has at most one partner, and that is what keeps this from taking households for people: of several
-pairs with one record only one can be a match, so each is one as likely as its odds against all of them, and
-against none. Weights are log(m / u) at first, as if comparisons erred independently [Winkler 1988; FS69]; on
-what that comes to, a few rounds of the regression learn what comes together.
+A record has at most one partner, or as many as the agreement expects copies. That keeps this from taking
+households for people: of several pairs with one record only so many can be matches, so each is one as likely
+as its odds against all of them, and against none. Weights are log(m / u) at first, as if comparisons erred
+independently [Winkler 1988; FS69]; on what that comes to, a few rounds of the regression learn what comes
+together.
 """
 
 from __future__ import annotations
@@ -23,10 +24,9 @@ from accord.learning.patterns import (
     PatternCounts,
     Patterns,
     codes_of,
-    decode,
+    patterns_of,
 )
 from accord.learning.weights import Drafted, Ratios, fit, rare_levels
-from accord.ranges import distinct
 from accord.rules.evaluate import Indices, Tables
 
 _ROUNDS = 100
@@ -46,32 +46,44 @@ class Unlabelled:
     right: Indices
     which: Indices
     patterns: Patterns
+    copies: tuple[int, int] = (1, 1)
+    """The most records of A and of B that one person or thing has."""
 
     @classmethod
-    def of(cls, comparisons: Comparisons, tables: Tables, pairs: Iterable[Pairs]) -> Unlabelled:
+    def of(
+        cls,
+        comparisons: Comparisons,
+        tables: Tables,
+        pairs: Iterable[Pairs],
+        copies: tuple[int, int] = (1, 1),
+    ) -> Unlabelled:
         none = np.zeros(0, np.int64)
-        found = [(none, none, none)]
-        found += [(left, right, codes_of(comparisons, tables, left, right)) for left, right in pairs]
-        left, right, codes = (np.concatenate(each) for each in zip(*found, strict=True))
-        known = distinct(codes)
-        return cls(left, right, np.searchsorted(known, codes), decode(comparisons, known))
+        found = [(*pair, patterns_of(comparisons, tables, *pair)) for pair in ((none, none), *pairs)]
+        left, right, patterns = (np.concatenate(each) for each in zip(*found, strict=True))
+        _, first, which = np.unique(codes_of(patterns), return_index=True, return_inverse=True)
+        return cls(left, right, which.astype(np.int64), patterns[first], copies)
 
-    def count(self, likely: Floats) -> PatternCounts:
-        """The patterns, by how many of each are likely matches and how many not."""
-        matches = np.bincount(self.which, likely, len(self.patterns)).astype(float)
-        pairs = np.bincount(self.which, minlength=len(self.patterns)).astype(float)
-        return PatternCounts(self.patterns, matches, pairs - matches)
+    def count(self, likely: Floats, chances: Floats | None = None) -> PatternCounts:
+        """The patterns, by how many of each are likely matches and how many not: of all pairs, or as often as
+        each is likely to be compared."""
+        each = np.ones(len(self.which)) if chances is None else chances
+        matches = np.bincount(self.which, each * likely, len(self.patterns)).astype(float)
+        pairs = np.bincount(self.which, each, len(self.patterns)).astype(float)
+        return PatternCounts(self.patterns, matches, (pairs - matches).clip(0))
 
     def likely(self, odds: Floats) -> Floats:
-        """How likely each pair is a match, where a record has one partner at most: from the odds of each
+        """How likely each pair is a match, where a record has so many partners at most: from the odds of each
         pattern, in nats."""
         each = np.exp(odds.clip(-40, 40))[self.which]
-        rivals = [np.bincount(rows, each)[rows] for rows in (self.left, self.right)]
-        return np.asarray(each / (1 + np.maximum(*rivals)))
+        likely = each / (1 + each)
+        # A record of A has as many partners as one person has records of B.
+        for rows, most in zip((self.left, self.right), self.copies[::-1], strict=True):
+            likely = np.minimum(likely, most * each / (1 + np.bincount(rows, each)[rows]))
+        return np.asarray(likely)
 
 
-def tell_apart(comparisons: Comparisons, pairs: Unlabelled, expected: float) -> PatternCounts:
-    """The pairs by how many of each pattern are likely matches, where about so many are expected."""
+def tell_apart(comparisons: Comparisons, pairs: Unlabelled, expected: float) -> Floats:
+    """How likely each pair is a match, where about so many are expected."""
     likely = _begin(comparisons, pairs, expected)
     for _ in range(_ROUNDS):
         counts = pairs.count(likely)
@@ -86,7 +98,7 @@ def tell_apart(comparisons: Comparisons, pairs: Unlabelled, expected: float) -> 
         start = Drafted(comparisons, rare_levels(comparisons, counts)).start(counts)
         sums = _sums(comparisons, pairs.patterns, fit(comparisons, counts, start))
         likely = _with_as_many(pairs, sums, float(likely.sum()))
-    return pairs.count(likely)
+    return likely
 
 
 def _begin(comparisons: Comparisons, pairs: Unlabelled, expected: float) -> Floats:

@@ -116,6 +116,7 @@ def fit(comparisons: Comparisons, evidence: PatternCounts, start: Start) -> Floa
     one household are compared, a shared line may speak against a match. It would surprise whoever reads the
     rule, and be wrong of the next table.
     """
+    evidence = evidence.thin()
     marks, groups = _marks(comparisons, evidence), _groups(comparisons, start)
     found = start.centre.copy()
     last, learnt = found, None

@@ -493,6 +493,10 @@ class Protocol(Spec):
         columns, sizes = (a.records.columns, b.records.columns), (len(a.records), len(b.records))
         return [one.place_both(columns, sizes) for one in task.blocking.passes]
 
+    def caps(self, task: Task) -> Sequence[Mapping[Side, int]]:
+        """By pass, how many records of each side with one key are compared; none where all are."""
+        return ()
+
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:
         """What is compared when, with these bin sizes; None where no engine is asked."""
         return None

@@ -177,7 +177,7 @@ class Routed(Slotless):
         left_out: Counter[str] = Counter()
         caps: dict[str, int] = {}
         apart = np.ones(len(records))
-        for one, cap in zip(task.blocking.passes, self._caps(task), strict=True):
+        for one, cap in zip(task.blocking.passes, self.caps(task), strict=True):
             record, key = one.keys(side, records.columns, len(records))
             _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
             over = np.maximum(counts - cap[side], 0)
@@ -207,7 +207,7 @@ class Routed(Slotless):
     def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:
         """Records over a cap meet nobody."""
         found = []
-        for one, caps in zip(super().place(task, a, b), self._caps(task), strict=True):
+        for one, caps in zip(super().place(task, a, b), self.caps(task), strict=True):
             both = []
             for mine, (record, key) in ((a, one.a), (b, one.b)):
                 assert mine.priority is not None
@@ -215,6 +215,9 @@ class Routed(Slotless):
                 both.append((record[kept], key[kept]))
             found.append(Placed(both[0], both[1], one.bins, one.pairs))
         return found
+
+    def caps(self, task: Task) -> list[dict[Side, int]]:
+        return [dict(one.caps or dict.fromkeys(Side, self.cap)) for one in task.blocking.passes]
 
     def made_anew(self, task: Task, step: int) -> bool:
         return task.output.answers and step in answer_steps(len(task.blocking.passes))
@@ -226,7 +229,7 @@ class Routed(Slotless):
         """What is asked of tables of these sizes, where an answer is."""
         passes, asker = task.blocking.passes, self.lanes(task, sizes)[0].asker
         entries = [{side: one.per_record(side) for side in Side} for one in passes]
-        most = pairs_of_one(entries, self._caps(task))
+        most = pairs_of_one(entries, self.caps(task))
         return Question(
             task.output, asker, most, dict(zip(Side, sizes, strict=True)), self.over == "leave-out"
         )
@@ -239,12 +242,9 @@ class Routed(Slotless):
         """Every pass, for tables of A and of B of these sizes."""
         by_side = dict(zip(Side, sizes, strict=True))
         entries = [{s: by_side[s] * one.per_record(s) for s in Side} for one in task.blocking.passes]
-        asker = task.output.learner or self._asker(entries, self._caps(task))
-        both = enumerate(zip(entries, self._caps(task), strict=True))
+        asker = task.output.learner or self._asker(entries, self.caps(task))
+        both = enumerate(zip(entries, self.caps(task), strict=True))
         return [Lane(number, some, caps, asker) for number, (some, caps) in both]
-
-    def _caps(self, task: Task) -> list[dict[Side, int]]:
-        return [dict(one.caps or dict.fromkeys(Side, self.cap)) for one in task.blocking.passes]
 
     def _asker(self, entries: list[dict[Side, int]], caps: list[dict[Side, int]]) -> Side:
         """As agreed, or the side with fewer queries, which are what is compared; A if they are as many."""
@@ -313,7 +313,7 @@ class Routed(Slotless):
         )
 
     def _tell_caps(self, task: Task, side: Side) -> str:
-        caps = sorted({cap[side] for cap in self._caps(task)})
+        caps = sorted({cap[side] for cap in self.caps(task)})
         return f"{caps[0]:,}" if len(caps) == 1 else f"{caps[0]:,} to {caps[-1]:,} (by pass)"
 
     def widths(self, task: Task) -> list[int]:
@@ -339,14 +339,14 @@ class Routed(Slotless):
         self, task: Task, tables: Tables, rows: Ints, samples: Mapping[Side, Sample]
     ) -> NDArray[np.float64]:
         apart = np.ones(len(rows))
-        for one, caps in zip(task.blocking.passes, self._caps(task), strict=True):
+        for one, caps in zip(task.blocking.passes, self.caps(task), strict=True):
             placed = prod(samples[side].sharers(one).placed(caps[side]) for side in Side)
             apart *= 1 - placed * one.compares(tables, rows, rows)
         return 1 - apart
 
     def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
         sides = [side for side in Side if self.guarantee(task, side).unless and not task.output.answers]
-        caps = list(zip(task.blocking.passes, self._caps(task), strict=True))
+        caps = list(zip(task.blocking.passes, self.caps(task), strict=True))
         return min((samples[s].covered((one, of[s]) for one, of in caps) for s in sides), default=1.0)
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
