@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from accord.learning.patterns import codes_of
-from accord.rules.evaluate import Tables
+from accord.rules.evaluate import Tables, scores
 from accord.rules.merging import merge_levels
 from accord.rules.rule import Level, Levels, Score
 from accord.rules.text import parse_rule
@@ -17,7 +16,7 @@ from tests.rules import worlds
 def weights(of: Levels, tables: Tables, sizes: tuple[int, int]) -> list[int]:
     """What every pair weighs."""
     left, right = (rows.ravel() for rows in np.indices(sizes))
-    return np.array(of.weights)[codes_of((of,), tables, left, right)].tolist()
+    return scores((of,), tables, left, right).tolist()
 
 
 @given(worlds.scores, worlds.tables, worlds.tables)
