@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -83,3 +84,15 @@ def test_the_owner_may_count_all_unreadable_cells_as_empty(tmp_path: Path) -> No
     (tmp_path / "l.toml").write_text(fit.layout.to_toml())
     assert accord.read_layout(tmp_path / "l.toml").unreadable == "empty"
     assert "unreadable" not in accord.Layout().to_toml()
+
+
+def test_passes_that_need_an_absent_field_are_told(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "surname": f"Smith{'abcdefg'[n % 7]}", "birth": f"19{50 + n}-01-02"} for n in range(40)
+    ]
+    people = pa.Table.from_pylist(rows)
+    given: dict[str, Any] = {"parties": ("north", "south"), "records": (30_000, 30_000), "copies": (1, 1)}
+    made = accord.draft(accord.propose(people).confirm(**given, cardinality={"surname": "unique"}))
+    assert made.agreement.passes
+    fit = accord.propose(people.drop_columns(["birth"])).fit(made.agreement, absent=["birth"])
+    assert "can compare none of your records without birth" in str(fit)

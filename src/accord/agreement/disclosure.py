@@ -245,17 +245,20 @@ def describe_lists(agreement: Agreement) -> list[str]:
     return [f"'{name}' is said to be made of public data: {source}" for name, source in said.items()]
 
 
+def needed_columns(agreement: Agreement) -> list[set[str]]:
+    """By pass, the columns without which a record has no key."""
+    read = {name: spec.columns(name) for name, spec in agreement.fields.items()}
+    # A field that is made of several columns may do without one of them.
+    single = {name: {*columns} if len(columns) == 1 else set[str]() for name, columns in read.items()}
+    names = ((name for part in one.parts for name in part.names) for one in agreement.passes)
+    return [set[str]().union(*(single[name] for name in of)) for of in names]
+
+
 def needed_by_passes(agreement: Agreement) -> list[str]:
     """A warning of columns that every pass needs, unless the rule needs the same equality anyway."""
     if not agreement.passes or not agreement.plan.losses(agreement.rule):
         return []
-    read = {
-        name: {*columns} if len(columns := spec.columns(name)) == 1 else set[str]()
-        for name, spec in agreement.fields.items()
-    }
-    needed = [
-        set[str]().union(*(read[n] for part in one.parts for n in part.names)) for one in agreement.passes
-    ]
+    needed = needed_columns(agreement)
     common = [column for column in agreed_columns(agreement.fields) if all(column in one for one in needed)]
     if not common:
         return []

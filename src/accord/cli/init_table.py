@@ -252,7 +252,8 @@ def _tell_own(line: str) -> None:
     """Say what was found out about a table, whose cells may be quoted."""
     from accord.cli.link import plain
 
-    say(plain(as_own_options(line)), err=True)
+    if line:
+        say(plain(as_own_options(line)), err=True)
 
 
 def _tell_agreeing(error: FaultyError, layout: Layout) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from accord.agreement.disclosure import needed_columns
 from accord.agreement.document import Agreement
 from accord.arguments import as_path_or_none, require_flag
 from accord.drafting.confirming import find_id
@@ -89,12 +90,22 @@ class Placed:
             why = f" ({self.fitted.why[name]})" if self.fitted.why[name] else ""
             lost = " Without it many pairs are lost." if name in _CORE else ""
             yield f"No column is taken for {name}: every record counts as having none{why}.{lost}"
+        yield from self._tell_idle_passes()
         for name, source in layout.columns.items():
             assert not isinstance(source, str)
             if source.part in OF_NAMES:
                 kind = "given name" if source.part == "given" else "family name"
                 yield f"{name} is the {kind} in '{source.column}', as {source.order}."
         yield from self._tell_long_names(layout)
+
+    def _tell_idle_passes(self) -> Iterator[str]:
+        """Passes in which no record of this table has a key."""
+        needed = needed_columns(self.agreement)
+        idle = [columns & {*self.absent} for columns in needed if columns & {*self.absent}]
+        if idle:
+            lacking = ", ".join(sorted(set().union(*idle)))
+            passes = f"{counted(len(idle), 'pass', 'passes')} of {len(needed)}"
+            yield f"{passes} can compare none of your records without {lacking}. Agree on other passes."
 
     def _tell_long_names(self, layout: Layout) -> Iterator[str]:
         """Whole names that cannot be taken apart for sure: nobody sees which words are the family's."""
