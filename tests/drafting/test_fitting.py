@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from accord.drafting.confirming import take_guesses
+from accord.drafting.confirming import change, take_guesses
 from accord.drafting.fitting import Fitted, fit
 from accord.drafting.guessing import Sample, guess_kinds
 from accord.fields.schema import DateField, FieldSpec, NumberField, TextField
@@ -19,6 +19,13 @@ def fitted(table: Mapping[str, tuple[str, ...]], is_own: bool = False, **fields:
     samples = [Sample(name, cells) for name, cells in table.items()]
     columns = take_guesses(guess_kinds(samples))
     return fit(columns, samples, [*fields], fields, is_own=is_own)
+
+
+def fitted_as_text(table: Mapping[str, tuple[str, ...]], **fields: FieldSpec) -> Fitted:
+    """Where fields are found in columns that their owner says are texts."""
+    samples = [Sample(name, cells) for name, cells in table.items()]
+    columns = change(take_guesses(guess_kinds(samples)), [f"{name}=text" for name in table])
+    return fit(columns, samples, [*fields], fields)
 
 
 def test_the_only_column_of_a_type_is_the_only_name_of_it() -> None:
@@ -42,6 +49,21 @@ def test_where_several_would_do_none_is_taken() -> None:
     assert found.lacking == ["text"]
     assert "'Angabe' or 'Lager'" in found.why["text"]
     assert fitted({"Angabe": WORDS}, text=TEXT, text_2=TEXT).lacking == ["text", "text_2"]
+
+
+def test_columns_of_tables_laid_out_alike_are_found_by_their_place() -> None:
+    few, many = WORDS * 70, tuple(f"words of kind {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(210))
+    table = {"Angabe": few, "Lager": many}
+    fields = {
+        name: TEXT.model_copy(update={"cardinality": declared})
+        for name, declared in (("text", "few"), ("text_2", "unique"))
+    }
+    found = fitted_as_text(table, **fields)
+    assert [found.sources[name].column for name in fields] == ["Angabe", "Lager"]
+    assert found.alone == {"text": "Angabe", "text_2": "Lager"}
+    assert fitted_as_text({**table, "mehr": many}, **fields).lacking == ["text", "text_2"]
+    turned = {"text": fields["text_2"], "text_2": fields["text"]}
+    assert fitted_as_text(table, **turned).lacking == ["text", "text_2"]
 
 
 def test_in_the_own_draft_a_number_is_a_column() -> None:

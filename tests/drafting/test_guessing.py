@@ -496,3 +496,14 @@ def test_slips_do_not_lose_a_column_of_births() -> None:
 def test_the_range_of_births_ends_this_year(cells: tuple[str, ...], limits: tuple[str, str]) -> None:
     fields = find_fields(change(take_guesses(guess_kinds([Sample("dob", cells)])), ["dob=birth"]))
     assert suggest(fields, [Sample("dob", cells)], date(2026, 11, 19)).ranges == {"birth": limits}
+
+
+def test_codes_and_places_are_no_names_of_people() -> None:
+    many = tuple(f"P{n:05}" for n in range(40))
+    assert kinds(given=("Ann", "Bob") * 20, surname=many)[1] not in (ColumnKind.SURNAME, ColumnKind.NAME)
+    assert kinds(name=tuple(f"P{n % 9:05}" for n in range(40)))[0] is not ColumnKind.NAME
+    counties = ("Washington", "Jefferson", "Franklin", "Jackson") * 10
+    sites = kinds(x=tuple(f"S{n}" for n in range(40)), c=counties, lat=("52.5200", "48.1371") * 20)
+    assert sites[1] is ColumnKind.CATEGORY
+    people = kinds(x=tuple(f"S{n}" for n in range(40)), c=counties, sex=("f", "m") * 20)
+    assert people[1] in (ColumnKind.GIVEN, ColumnKind.SURNAME)

@@ -2,9 +2,10 @@
 
 An agreed name is found, in this order: in the column that was confirmed to be it; in columns that it can be
 made of (a whole name of its parts or a part of it, a year of birth of the date); in a column that is called
-so, or nearly so; in the only column of its type, if no other agreed name is left for that. Where several
-would do, none is taken: a wrong column counts against true pairs, and an absent one does not. What is found
-nowhere is absent: every record counts as having none, which its owner is told.
+so, or nearly so; in the only column of its type, if no other agreed name is left for that; by its place among
+as many columns of its type as are agreed, if their numbers of different values are as agreed. Where several
+would do, none is taken: a wrong column counts against true pairs. What is found nowhere is absent only by its
+owner's word.
 
 How cells are read goes with it (reading.py). All of it is for the owner's layout.
 """
@@ -23,6 +24,7 @@ from accord.drafting.headers import words_of
 from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
 from accord.drafting.reading import Reading, order_of, propose, share_marks, two_digit_years
 from accord.drafting.vocabulary import THING, WORDS
+from accord.fields.cardinality import contradicts
 from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField
 from accord.table import postal
 from accord.table.field_source import Source
@@ -38,7 +40,7 @@ class Fitted:
     readings: dict[str, Reading] = field(default_factory=dict)
     """By own column, how it is read."""
     alone: dict[str, str] = field(default_factory=dict)
-    """By agreed name, the column that only its type speaks for."""
+    """By agreed name, the column that only its type and its place speak for."""
     why: dict[str, str] = field(default_factory=dict)
     """By agreed name that is found nowhere, what its owner should know; empty if there is nothing."""
 
@@ -92,6 +94,9 @@ def fit(
     for kind in sorted(SEVERAL):
         for name, one in _pair(kind, lacking(), left):
             fitted.alone |= {} if _says(one, kind) else {name: one.own[0]}
+            take(name, one)
+        for name, one in _pair_in_order(kind, lacking(), left, by_column, fields):
+            fitted.alone[name] = one.own[0]
             take(name, one)
     fitted.lacking = lacking()
     fitted.why = {name: _why(name, columns, left) for name in fitted.lacking}
@@ -232,6 +237,30 @@ def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> li
     if len(wanted) == len(free) == 1:
         found.append((wanted[0], free[0]))
     return found
+
+
+def _pair_in_order(
+    kind: ColumnKind,
+    lacking: Sequence[str],
+    left: Sequence[Found],
+    samples: Mapping[str, Sample],
+    fields: Mapping[str, FieldSpec],
+) -> list[tuple[str, Found]]:
+    """Columns of tables with equal headers: as many of a type as agreed names that are numbers, in the same
+    order, if none contradicts the agreed number of different values."""
+    wanted = sorted(_numbered(kind, lacking), key=lambda name: (len(name), name))
+    free = [one for one in left if one.is_.kind is kind and is_numbered(one)]
+    if len(wanted) != len(free):
+        return []
+    pairs = [*zip(wanted, free, strict=True)]
+    return pairs if all(_has_agreed_values(one, _of(name, fields), samples) for name, one in pairs) else []
+
+
+def _has_agreed_values(found: Found, specs: Iterable[FieldSpec], samples: Mapping[str, Sample]) -> bool:
+    """Whether an agreed class of different values is that of a column."""
+    sample = samples[found.own[0]]
+    agreed = [spec.cardinality for spec in specs if spec.cardinality is not None]
+    return bool(agreed) and not any(contradicts(one, sample.distinct, sample.size) for one in agreed)
 
 
 _THINGS = (THING, "company")

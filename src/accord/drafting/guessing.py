@@ -33,6 +33,7 @@ from accord.drafting.shapes import (
     FITS,
     NUMBER,
     SURE,
+    are_codes,
     are_dates,
     are_streets,
     are_whole_names,
@@ -68,6 +69,7 @@ _TO_JUDGE = 20
 _ONE_THING = 0.99
 _TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
 _CALLED = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.IDENTIFIER})
+_NAMES = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME})
 _LIVED = frozenset({ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR, ColumnKind.AGE, ColumnKind.SEX})
 _REACHED = frozenset({ColumnKind.STREET, ColumnKind.ADDRESS, ColumnKind.PHONE, ColumnKind.EMAIL})
 _OF_ANYTHING = SEVERAL - {ColumnKind.IDENTIFIER}
@@ -155,7 +157,7 @@ def guess_kinds(samples: Sequence[Sample], keep_sparse: bool = False) -> tuple[G
 
 
 def _guess(samples: Sequence[Sample], keep_sparse: bool) -> list[Guess]:
-    alone = [_guess_one(sample, keep_sparse) for sample in samples]
+    alone = _without_lookalikes([_guess_one(sample, keep_sparse) for sample in samples], samples)
     together = _leave_whole(_name_people(_find_trio(alone, samples), samples))
     if not keep_sparse:
         together = _leave_others(together, samples)
@@ -240,7 +242,7 @@ def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
     if kind is ColumnKind.SEX and is_called and {*map(str.casefold, cells)} in [*LETTERS_OF_SEXES]:
         return True
     if FITS[kind] is FITS[ColumnKind.NAME]:
-        return FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
+        return not are_codes(cells) and FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME
     lenient = kind in _LENIENT or (is_called and kind in _DATED) or (is_called and kind in _ANY_CELLS)
     return FITS[kind](cells) >= (_SOME if lenient else _MOST)
 
@@ -273,7 +275,7 @@ def _by_cells(cells: Sequence[str], names_rows: bool, column: str) -> Guess:
     return Guess(column, found, name=(checked_number(cells) or "") if found is ColumnKind.IDENTIFIER else "")
 
 
-def _kind_by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
+def _kind_by_cells(cells: Sequence[str], names_rows: bool, may_be_names: bool = True) -> ColumnKind:
     if are_dates(cells) >= _MOST:
         return ColumnKind.BIRTH if spread_over_decades(cells) else ColumnKind.DATE
     if coded := _coded(cells):
@@ -284,7 +286,7 @@ def _kind_by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
         return ColumnKind.IDENTIFIER
     if names_rows and share(cells, lambda cell: " " not in cell) == 1 and any(c.isdigit() for c in cells[0]):
         return ColumnKind.ID
-    if share(cells, is_name) >= _MANY:
+    if may_be_names and share(cells, is_name) >= _MANY:
         return _name_kind(cells)
     if sure := [kind for kind, fits in SURE.items() if fits(cells) >= _MOST]:
         return sure[0]
@@ -313,6 +315,20 @@ def _name_kind(cells: Sequence[str]) -> ColumnKind:
 
 
 # -- all columns together -----------------------------------------------------------------------------------
+
+
+def _without_lookalikes(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
+    """Columns that merely look like names are none in a table that says nothing else of people: places are
+    called as people are."""
+    looks = [guess.kind in _NAMES and guess.kind not in kinds_by_name(guess.column) for guess in guesses]
+    kinds = {guess.kind for guess in guesses}
+    said = {guess.kind for guess, is_look in zip(guesses, looks, strict=True) if not is_look}
+    if (_NAMES | _LIVED) & said or {ColumnKind.GIVEN, ColumnKind.SURNAME} <= kinds:
+        return guesses
+    return [
+        replace(guess, kind=_kind_by_cells(one.telling, one.names_rows, False)) if is_look else guess
+        for guess, is_look, one in zip(guesses, looks, samples, strict=True)
+    ]
 
 
 def _find_trio(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:

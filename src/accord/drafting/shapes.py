@@ -43,6 +43,7 @@ _PRICED = re.compile(rf"(?:{_MONEY})\s*\d.*|.*\d[-–—]{{0,2}}\s*(?:{_MONEY})"
 _MEASURE = re.compile(r"[+\-−]?[\d.,']*\d\s*[a-z%°\"]{0,5}")
 _DEGREES = re.compile(r"-?\d{1,3}[.,]\d{2,}")
 _STREET = re.compile(r"\d+\w? .*[a-z]{3}|(?>.*?[a-z]{3}).* \d+\s?\w?")
+_CODE = re.compile(r"[^\W\d_]{0,4}[-_/. ]?\d[\d\-_/.]*[^\W\d_]?")
 _HOUSE = re.compile(r"(?:nr?\.? ?)?\d{1,5}\s?[a-z]{0,3}(?:\s?[-/+]\s?\d{0,5}\s?[a-z]{0,2})?")
 
 
@@ -137,6 +138,11 @@ SURE: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.PRICE: _like(_PRICED),
 }
 """The same of cells that look like nothing else, whatever their column is called."""
+
+
+def are_codes(cells: Cells) -> bool:
+    """Whether most cells are a letter or a few with a number, such as P00000: never names of people."""
+    return share(cells, lambda cell: len(cell) <= _LONGEST and _CODE.fullmatch(cell)) >= 0.5
 
 
 def spread_over_decades(cells: Cells) -> bool:

@@ -85,7 +85,7 @@ class Placed:
                 yield f"'{column}': however a cell is spelt, it means {reading.lone}; {_SAY_VALUES}"
         for name, column in self.fitted.alone.items():
             typed = shlex.quote(f"{column}=skip")
-            yield f"'{column}' is taken for {name}, as the only one of its type; `types=` {typed} if not."
+            yield f"'{column}' is taken for {name}, by its type and place alone; `types=` {typed} if not."
         for name in self.absent:
             why = f" ({self.fitted.why[name]})" if self.fitted.why[name] else ""
             lost = " Without it many pairs are lost." if name in _CORE else ""
