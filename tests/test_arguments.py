@@ -144,6 +144,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "records": ("3", 1.5, True, 0),
             "overlap": ("0.5", True, 0, 2),
             "precision": ("0.5", True, 0, 2),
+            "passes": FLAG,
             "errors": ("1", None, True, -1),
             "seed": ("3", None, True, 1.5),
             "layout": ("a.toml",),

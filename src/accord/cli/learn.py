@@ -1,4 +1,4 @@
-"""`accord learn`: weights and threshold of a score, learnt on one's own side."""
+"""`accord learn`: weights, threshold and passes of a score, learnt on one's own side."""
 
 from __future__ import annotations
 
@@ -70,6 +70,12 @@ def learn(
     precision: Annotated[
         float | None, typer.Option(help="Choose a threshold with at least this expected precision.")
     ] = None,
+    passes: Annotated[
+        bool,
+        typer.Option(
+            "--passes", help="Choose passes and caps on the matches, too; the draft's rule decides otherwise."
+        ),
+    ] = False,
     errors: Annotated[
         float, typer.Option(min=0, max=100, help="Multiply the usual number of made-up errors by this.")
     ] = 1.0,
@@ -109,6 +115,7 @@ def learn(
         records=records,
         overlap=overlap,
         precision=precision,
+        passes=passes,
         errors=errors,
         seed=seed,
         layout=read_own_layout(agreed, layout, table),
@@ -118,7 +125,7 @@ def learn(
     if as_json:
         typer.echo(json.dumps(_facts(found), ensure_ascii=False))
     else:
-        _show(found)
+        _show(found, passes)
     if out is not None:
         write_file(out, text.encode(), replace=force)
     _tell(found.agreement, out)
@@ -134,17 +141,20 @@ def _facts(found: Learnt) -> dict[str, Any]:
         "met": found.met,
         "levels": [[asdict(level) for level in each] for each in found.levels],
         "curve": [asdict(point) | {"f1": point.f1} for point in found.curve],
+        "passes": [one.model_dump(mode="json", exclude_none=True) for one in found.agreement.passes],
         "notes": [as_options(note) for note in found.notes],
     }
 
 
-def _show(found: Learnt) -> None:
-    """What it learned from, levels, thresholds, what is expected, and the rule."""
+def _show(found: Learnt, passes: bool) -> None:
+    """What it learned from, levels, thresholds, what is expected, the rule, and passes that were chosen."""
     from accord.cli.table import print_table
     from accord.learning.drafts import rule_lines
+    from accord.planning.variants import tell_blocking
 
     if found.matches is not None and found.met is not None:
-        say(f"{_learned_from(found.matches, found.met)}\n")
+        hint = "" if passes else " Choose other passes with --passes."
+        say(f"{_learned_from(found.matches, found.met, hint)}\n")
     rows = [
         [level.level, f"{level.weight:+d}", f"{level.of_matches:.2%}", f"{level.of_others:.4%}"]
         for each in found.levels
@@ -172,16 +182,18 @@ def _show(found: Learnt) -> None:
         f"{_told_interval(chosen.interval)}, from this rule:\n"
     )
     say(rule_lines(found.rule))
+    if passes:
+        say(f"\nRecords are compared by: {tell_blocking(found.agreement)}.")
     if found.notes:
         say("\n".join(["", "Worth knowing:", *(f"  - {as_options(note)}" for note in found.notes)]))
 
 
-def _learned_from(matches: int, met: int) -> str:
+def _learned_from(matches: int, met: int, hint: str) -> str:
     missed = matches - met
     told = "all of them are compared" if not missed else f"{met:,} of them are compared"
     if missed:
         told += f", and {missed:,} are missed by the passes or by what stands beside the score"
-    return f"Learned from {matches:,} known matches: {told}."
+    return f"Learned from {matches:,} known matches: {told}.{hint if missed else ''}"
 
 
 def _told_interval(interval: tuple[float, float] | None) -> str:

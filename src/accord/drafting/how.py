@@ -14,18 +14,17 @@ from typing import Any
 
 import tomli_w
 
+from accord.agreement.blocking_text import write_blocking
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.products import FIRST_DAY, MOST_DAYS, count_days
 from accord.datasets.starter import starter_text
-from accord.exact import text
 from accord.planning.choose import Wanted
 from accord.planning.figures import Plan
 from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, route, settle
 from accord.privacy.events import UNLESS
 from accord.protocols.parts.output import Output
-from accord.rules.blocking.base import AnyPart, Passes, PassSpec
-from accord.rules.blocking.grid import GridSpec
+from accord.rules.blocking.base import Passes, PassSpec
 from accord.rules.blocking.key import KeySpec
 
 EPSILON, DELTA = "1.6", "2^-40"
@@ -132,10 +131,10 @@ def write_how(agreement: Agreement) -> str:
     if not agreement.passes:
         return _NOTHING.format(why=_SOON, but="") + protocol
     if agreement.output.answers:
-        return f"{_KEYS}{_write_blocking(agreement)}\n# {_ROUTED} {_NOBODY}\n{protocol}"
+        return f"{_KEYS}{write_blocking(agreement)}\n# {_ROUTED} {_NOBODY}\n{protocol}"
     if not agreement.protocol.lists_bins:
-        return f"{_KEYS}{_write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED, but=_CAPPED)}{protocol}"
-    return f"{_PASSES}{_write_blocking(agreement)}\n{_NOISY}{protocol}"
+        return f"{_KEYS}{write_blocking(agreement)}\n{_NOTHING.format(why=_ROUTED, but=_CAPPED)}{protocol}"
+    return f"{_PASSES}{write_blocking(agreement)}\n{_NOISY}{protocol}"
 
 
 def _write_protocol(options: dict[str, Any]) -> str:
@@ -168,32 +167,3 @@ def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
         plain = plain.replace(_MONTH, f"max = {last}\n", 1)
     settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
     return _HOW.sub(lambda _: write_how(settled.choice.agreement) + "\n", plain, count=1)
-
-
-def _write_blocking(agreement: Agreement) -> str:
-    if not isinstance(agreement.blocking, Passes):
-        return "\n".join(f"[[blocking]]\n{_lines(part)}" for part in agreement.blocking)
-    written = []
-    for one in agreement.passes:
-        parts = ",\n    ".join(f"{{ {_lines(part).strip().replace(chr(10), ', ')} }}" for part in one.parts)
-        inside = parts if len(one.parts) == 1 else f"\n    {parts},\n"
-        name = "" if one.name is None else f'name = "{one.name}"\n'
-        cap = "" if one.cap is None else f"{tomli_w.dumps({'cap': one.model_dump()['cap']})}"
-        written.append(f"[[blocking.pass]]\n{name}{cap}parts = [{inside}]\n")
-    return "\n".join(written)
-
-
-def _lines(part: AnyPart) -> str:
-    """A part of a blocking, a line each."""
-    match part:
-        case KeySpec():
-            names = [f'"{name}"' for name in part.names]
-            field = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
-            buckets = "" if part.buckets is None else f"buckets = {part.buckets}\n"
-            return f'kind = "key"\nfield = {field}\n{buckets}'
-        case GridSpec():
-            fields = ", ".join(f'"{name}"' for name in part.fields)
-            reach = "" if part.reach is None else f"reach = {text(part.reach)}\n"
-            how = f'cell = {text(part.cell)}\nstyle = "{part.style}"\n{reach}'
-            return f'kind = "grid"\nfields = [{fields}]\n{how}'
-    return tomli_w.dumps(part.model_dump(mode="json", exclude_none=True))

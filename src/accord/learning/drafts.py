@@ -1,9 +1,9 @@
 """The rule of a draft: the score whose weights are still to be learnt, and what was learnt in its place.
 
 The learnt rule is written in the place of the draft's and of the comment right above it, which tells of the
-old weights; every other line of the draft stays as it is. What is written follows from the weights and from
-whose data they were learnt, and from nothing else: no count, no share, no date. Two tables that give the same
-weights give the same bytes.
+old weights; so are passes and protocol, if others were chosen. Every other line of the draft stays as it is.
+What is written follows from the weights, from the passes and from whose data they were learnt, and from
+nothing else: no count, no share, no date. Two tables that give the same weights give the same bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
+import tomli_w
+from pydantic import BaseModel
+
+from accord.agreement.blocking_text import write_blocking
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import AgreementError, UsageError
@@ -64,6 +70,13 @@ _STRING = (
 _RULE = re.compile(rf"^[ \t]*(?:rule|\"rule\"|'rule')[ \t]*=[ \t]*{_STRING}", re.M)
 _ABOVE = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.M)
 _ORIGIN = re.compile(rf"^[ \t]*learnt_from[ \t]*=[ \t]*{_STRING}[^\n]*\n", re.M)
+_TABLE = re.compile(r"^(?:[ \t]*#[^\n]*\n)*[ \t]*\[\[?[^\]\n]+\]\]?[ \t]*(?:#[^\n]*)?$", re.M)
+"""The head of a table, with the comment right above."""
+_OF_PASSES = re.compile(r"^[ \t]*\[\[?(?:blocking|protocol)\b", re.M)
+_PASSES = """\
+# Chosen by `accord learn --passes`. Only records that share the key of a pass are compared, up to `cap` of a
+# side. `learnt_from` says on whose data.
+"""
 _COMMENT = """\
 # Learned by `accord learn`. A weight is a power of two: with one more, a pair is twice as likely a match.
 # Weights are coarse on purpose; a pair matches if they add up to the number at the end. `learnt_from` says
@@ -214,12 +227,42 @@ def _short(levels: Levels) -> str:
     return short if isinstance(read, Score) and read.comparisons == (levels,) else str(levels)
 
 
-def write_into(draft: str, agreement: Agreement) -> str:
-    """The text of the draft with the agreement's rule in place of its own.
+def _put_passes(text: str, agreement: Agreement) -> str:
+    """The text with the agreement's tables of blocking and protocol, if they differ, and its other fields."""
+    try:
+        draft = parse_agreement(text, "the draft")
+    except AgreementError:
+        # What it is not is told by whoever looks for its rule.
+        return text
+    if (draft.blocking, draft.protocol) == (agreement.blocking, agreement.protocol):
+        return text
+    more = {name: spec for name, spec in agreement.fields.items() if name not in draft.fields}
+    starts = [found.start() for found in _TABLE.finditer(text)]
+    tables = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    old = [bool(_OF_PASSES.search(table)) for table in tables]
+    place = old.index(True) if any(old) else len(tables)
+    dumped = {name: _plain(spec) for name, spec in more.items()}
+    new = [
+        tomli_w.dumps({"fields": dumped}).removeprefix("[fields]\n").lstrip() + "\n" if more else "",
+        f"{_PASSES}{write_blocking(agreement)}\n",
+        tomli_w.dumps({"protocol": _plain(agreement.protocol)}) + "\n",
+    ]
+    kept = [table for table, gone in zip(tables, old, strict=True) if not gone]
+    return "".join([text[: starts[0]], *kept[:place], *new, *kept[place:]])
 
-    *Requires* a draft that differs from the agreement in `rule` and `learnt_from` only.
+
+def _plain(spec: BaseModel) -> dict[str, Any]:
+    return spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+
+
+def write_into(draft: str, agreement: Agreement) -> str:
+    """The text of the draft with the agreement's rule in place of its own, and its passes, if they differ.
+
+    *Requires* a draft that differs from the agreement in `rule` and `learnt_from`, or in blocking, protocol
+    and fields of which keys are made as well.
     """
     bare = _ORIGIN.sub("", draft.replace("\r\n", "\n")).replace(_COMMENT, "")
+    bare = _put_passes(bare, agreement)
     written = (
         f'{_COMMENT}learnt_from = "{agreement.learnt_from}"\nrule = """\n{rule_lines(agreement.rule)}\n"""'
     )

@@ -14,7 +14,7 @@ final weights together, since each alone moves with a few pairs where labels are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from accord.learning import labels as labelled
 from accord.learning.chances import Chances
 from accord.learning.drafts import refine
 from accord.learning.mistakes import Rates, relax, with_errors
+from accord.learning.passes import KnownMatches
 from accord.learning.patterns import (
     FOLDS,
     Comparisons,
@@ -68,6 +69,8 @@ _MOST_PAIRS = 4_000_000
 _MOST_ROWS = 2_000
 """Of a table that is copied with errors."""
 _MADE_UP = 2_000
+_LIKELY = 0.5
+"""From which a pair without a label is taken for a match, where passes are chosen."""
 _NONE = np.zeros(0, np.int64)
 
 Shares = tuple[tuple[Sequence[float], Sequence[float]], ...]
@@ -92,6 +95,8 @@ class LearntWeights:
     met: int | None = None
     """How many of them the draft would compare."""
     notes: tuple[str, ...] = ()
+    known: KnownMatches | None = field(default=None, repr=False)
+    """By which passes can be chosen."""
 
 
 @dataclass(frozen=True)
@@ -268,8 +273,10 @@ def from_unlabelled(
         f"Without labels: about {matches:,.0f} of the pairs that meet seem to be matches, and all figures "
         f"rest on that guess. It assumes that a record has at most {partners} in the other table.",
     )
-    shares = _shares(comparisons, evidence)
-    return LearntWeights(comparisons, weights, shares, spread, spread, totals[1] / matches, notes=notes)
+    shares, sure = _shares(comparisons, evidence), likely > _LIKELY
+    known = KnownMatches(a, b, (pairs.left[sure], pairs.right[sure]))
+    learnt = LearntWeights(comparisons, weights, shares, spread, spread, totals[1] / matches, notes=notes)
+    return replace(learnt, known=known)
 
 
 def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> LearntWeights:
@@ -336,7 +343,7 @@ def _weigh(
     inside = contained(true[0], rows[0]) & contained(true[1], rows[1])
     totals = float(len(true[0])), float(len(rows[0]) * len(rows[1]) - inside.sum())
     prior = prior or Drafted(comparisons, rare_levels(comparisons, evidence.whole))
-    return _fit(comparisons, evidence, judged, prior, totals)
+    return replace(_fit(comparisons, evidence, judged, prior, totals), known=KnownMatches(a, b, true))
 
 
 def _fit(

@@ -13,7 +13,7 @@ are compared that the draft compares; they are told to whoever learns, and writt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,6 +43,7 @@ from accord.learning.evidence import (
     from_unlabelled,
     strangers_in,
 )
+from accord.learning.passes import choose_passes, compare_all
 from accord.learning.threshold import ExpectedQuality, choose, curve
 from accord.rules.rule import Rule, fields_of
 from accord.table.layout import Layout
@@ -83,7 +84,8 @@ class Learnt:
         return self.agreement.rule
 
     def write_into(self, draft: str) -> str:
-        """The text of the draft with what was learned in place of its rule, all other lines as they were."""
+        """The text of the draft with what was learned in place of its rule, and of its passes if others were
+        chosen; all other lines as they were."""
         return write_into(draft, self.agreement)
 
 
@@ -101,12 +103,13 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     records: int | None = None,
     overlap: float | None = None,
     precision: float | None = None,
+    passes: bool = False,
     errors: float = 1.0,
     seed: int = 0,
     layout: Layout | None = None,
     other_layout: Layout | None = None,
 ) -> Learnt:
-    """Learn the weights and the threshold of a draft's score.
+    """Learn the weights and the threshold of a draft's score, and, if asked, its passes.
 
     The draft's rule has a score; or `compare` names fields to be compared in the usual ways. Without anything
     else, made-up people are used, or what is `made_up`. From a `table` it learns by made-up `errors`, that
@@ -118,49 +121,94 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     `learnt_from` says whose data they are, "public", "A", "B", a party's name or "both" (made-up people are
     nobody's), and `linked_table` that the table is the very one to be linked. The threshold is the best one
     for tables with that many `records` per side and this `overlap`, or the best with at least this
-    `precision`.
+    `precision`. With `passes`, keys and caps of a routed linkage are chosen on the matches, too: weights are
+    learned of all pairs first, and then again of those that meet.
     """
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
     _require_kinds(table, other, labels, splink, made_up)
-    _require_flags(linked_table, errors, seed)
+    _require_flags(linked_table, passes, errors, seed)
     _require_others(compare, layout, other_layout)
     _require_numbers(records, overlap, precision, errors)
     origin = _origin(draft, learnt_from, linked_table, table is not None or splink is not None)
-    own = layout or Layout()
+    layouts = layout or Layout(), other_layout or Layout()
+    linkage = _Linkage(records, overlap, precision, origin, seed)
     if splink is not None:
-        found = from_splink(Path(splink), draft.fields, own)
-        rule: Rule = put_weights(found.comparisons, found.weights, 0)
-    else:
-        rule = compare_fields(compare, draft.fields) if compare else draft.rule
-        asked = task_of(draft, rule, errors, seed, records)
-        if table is None:
-            found = from_made_up(asked, made_up)
-        elif other is None:
-            found = from_mistakes(asked, table, own)
-        else:
-            both, layouts = (table, other), (own, other_layout or Layout())
-            found = (
-                from_unlabelled(asked, both, layouts)
-                if labels is None
-                else from_labels(asked, both, layouts, labels)
+        if passes:
+            raise UsageError(
+                problem="A model of Splink has no records to choose passes by: leave out one of both."
             )
-    strangers = found.strangers
-    if records is not None:
-        strangers = strangers_in(records, overlap or OVERLAP)
-    elif overlap is not None:
-        if splink is not None:
+        if records is None and overlap is not None:
             raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
-        strangers = max((strangers + 1) * OVERLAP / overlap - 1, 0.0)
-    rng = np.random.default_rng(seed)
-    return finish(draft, rule, replace(found, strangers=strangers), origin, rng, precision)
+        found = from_splink(Path(splink), draft.fields, layouts[0])
+        return linkage.finish(draft, put_weights(found.comparisons, found.weights, 0), found)
+    rule = compare_fields(compare, draft.fields) if compare else draft.rule
+
+    def gather(draft: Agreement, all_fields: bool = False) -> LearntWeights:
+        asked = task_of(draft, rule, errors, seed, records, all_fields)
+        if table is None:
+            return from_made_up(asked, made_up)
+        if other is None:
+            return from_mistakes(asked, table, layouts[0])
+        if labels is None:
+            return from_unlabelled(asked, (table, other), layouts)
+        return from_labels(asked, (table, other), layouts, labels)
+
+    if passes:
+        draft = _with_passes(draft, rule, linkage, gather)
+    return linkage.finish(draft, rule, gather(draft))
+
+
+@dataclass(frozen=True)
+class _Linkage:
+    """What a rule is for, and whose data teach it."""
+
+    records: int | None
+    overlap: float | None
+    precision: float | None
+    origin: Origin
+    seed: int
+
+    def strangers(self, found: LearntWeights) -> float:
+        """Pairs of strangers for each match."""
+        if self.records is not None:
+            return strangers_in(self.records, self.overlap or OVERLAP)
+        if self.overlap is not None:
+            return max((found.strangers + 1) * OVERLAP / self.overlap - 1, 0.0)
+        return found.strangers
+
+    def finish(self, draft: Agreement, rule: Rule, found: LearntWeights) -> Learnt:
+        rng = np.random.default_rng(self.seed)
+        found = replace(found, strangers=self.strangers(found))
+        return finish(draft, rule, found, self.origin, rng, self.precision)
+
+
+def _with_passes(
+    draft: Agreement, rule: Rule, linkage: _Linkage, gather: Callable[[Agreement, bool], LearntWeights]
+) -> Agreement:
+    """The draft with passes that suit the rule which all pairs teach."""
+    wide = compare_all(draft.model_copy(update={"rule": rule}))
+    found = gather(wide, True)
+    assert found.known is not None
+    wide = linkage.finish(wide, rule, found).agreement
+    sizes = (len(found.known.a), len(found.known.b)) if draft.expected is None else draft.expected.sizes
+    if linkage.records is not None:
+        sizes = linkage.records, linkage.records
+    matches = round((linkage.overlap or OVERLAP) * min(sizes))
+    return choose_passes(draft, wide, found.known, sizes, matches)
 
 
 def task_of(
-    draft: Agreement, rule: Rule, errors: float = 1.0, seed: int = 0, records: int | None = None
+    draft: Agreement,
+    rule: Rule,
+    errors: float = 1.0,
+    seed: int = 0,
+    records: int | None = None,
+    all_fields: bool = False,
 ) -> LearningTask:
-    """The weights of the rule's score, for pairs that the draft compares."""
-    read = {*fields_of(rule), *draft.blocking_fields}
+    """The weights of the rule's score, for pairs that the draft compares; with the fields that this reads,
+    or with all."""
+    read = {*draft.fields} if all_fields else {*fields_of(rule), *draft.blocking_fields}
     fields = {name: spec for name, spec in draft.fields.items() if name in read}
     draft = draft.model_copy(update={"rule": rule, "fields": fields})
     caps = draft.protocol.caps(draft.task)
@@ -185,8 +233,9 @@ def _require_kinds(table: object, other: object, labels: object, splink: object,
         raise UsageError(problem=problem)
 
 
-def _require_flags(linked: object, errors: object, seed: object) -> None:
+def _require_flags(linked: object, passes: object, errors: object, seed: object) -> None:
     require_flag("linked_table", linked)
+    require_flag("passes", passes)
     require("errors", errors, "a number of at least 0", int, float)
     require("seed", seed, "a whole number", int)
 
