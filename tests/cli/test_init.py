@@ -498,7 +498,7 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(shop)
-    types = ("3=text 2=text 4=latitude", "", "3=category:maker 4=price", "")
+    types = ("3=text:maker 2=text:title 4=latitude", "", "3=category:maker 4=price", "")
     parties = ("?", "party-b", "party-b", "south")
     sizes = ("many", "0", "30000000", "100", "100")
     copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds maker=empty")

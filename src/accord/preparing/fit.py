@@ -25,7 +25,7 @@ from accord.forecast.expected import look_ahead
 from accord.preparing.facts import tell_counting
 from accord.preparing.own_table import Reading, TableCheck, check_table, write_layout
 from accord.preparing.seen import SeenTable
-from accord.rules.rule import fields_of
+from accord.rules.rule import Score, fields_of, scores_of
 from accord.side import Side
 from accord.table.field_source import OF_NAMES, Source
 from accord.table.layout import Layout
@@ -47,6 +47,8 @@ _LAY_OUT = (
     'columns={"NAME": {"column": "…", "missing": ["unknown"]}}, or unreadable="empty" for all of them.'
 )
 _SAY_VALUES = 'say what they mean with values = { THEIRS = "AGREED" } in your layout file.'
+_HEAVY = 3
+"""A column with more than this part of the threshold is missed."""
 _CORE = ("given", "surname", "name", "birth")
 _MANY_WORDS, _OFTEN = 3, 0.3
 _WRITTEN = ("encoding", "delimiter", "quote", "header")
@@ -134,11 +136,23 @@ def lacking_columns(
 
 
 def _required(agreement: Agreement, fitted: Fitted, declared: Sequence[str]) -> list[str]:
-    """The lacking names that may not be missing: no field of the rule goes missing without its owner's
+    """The lacking names that may not be missing: none of much weight goes missing without its owner's
     word."""
-    used = {column for name in fields_of(agreement.rule) for column in agreement.fields[name].columns(name)}
-    may = {name for name in fitted.may_lack(agreement.fields) if name in declared or name not in used}
+    heavy = {name for name in fitted.lacking if _is_heavy(agreement, name)}
+    may = {name for name in fitted.may_lack(agreement.fields) if name in declared or name not in heavy}
     return [name for name in fitted.lacking if name not in may]
+
+
+def _is_heavy(agreement: Agreement, column: str) -> bool:
+    """Whether a column decides by much: beside scores, or with a third of what a match needs."""
+    reading = {name for name, spec in agreement.fields.items() if column in spec.columns(name)}
+    found = scores_of(agreement.rule)
+    scored = [
+        each for score in found for each in score.comparisons if reading & {*fields_of(Score((each,), 1))}
+    ]
+    weight = sum(max(each.weights) for each in scored)
+    least = min((score.least for score in found), default=0)
+    return bool(reading & {*fields_of(agreement.rule)}) and (not scored or _HEAVY * weight >= least)
 
 
 def place_fields(
