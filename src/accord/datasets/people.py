@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from accord.datasets.generated import Generated, ids
 from accord.datasets.people_errors import FIELDS, Errors, Record, draw_errors, write_down
 from accord.datasets.people_typos import letters
-from accord.datasets.people_world import Flags, Text, draw_people
+from accord.datasets.people_world import Flags, Text, Variety, draw_people
 from accord.side import Side
 
 DOTTED = "%d.%m.%Y"
@@ -31,6 +31,7 @@ def generate_people(
     sparse: bool = False,
     errors: Errors | None = None,
     dotted: bool = False,
+    variety: Variety | None = None,
 ) -> Generated:
     """`records` a side; the share `overlap` of them (0.5, sparse 0.02) are people whom both know.
 
@@ -40,7 +41,7 @@ def generate_people(
     share = overlap if overlap is not None else (0.02 if sparse else 0.5)
     rng = np.random.default_rng(seed)
     shared = round(share * records)
-    people = draw_people(rng, 2 * records - shared)
+    people = draw_people(rng, 2 * records - shared, variety or Variety())
     # Members of a household fall on either side: strangers to a linkage who look very much alike.
     order = rng.permutation(len(people))
     rows = order[:records], np.concatenate([order[:shared], order[records:]])

@@ -17,13 +17,14 @@ called instead, are our own list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.fields.cardinality import Cardinality, count_values
 from accord.fields.frequencies import EVERYBODY, NameKind, census_names
 
 Text = NDArray[np.bytes_]
@@ -71,6 +72,7 @@ _YEAR = 365.25
 _SIZES = np.array([0.28, 0.34, 0.16, 0.14, 0.06, 0.02])
 """Households of 1 to 6 people."""
 _COUPLES, _ONE_SURNAME, _TWINS, _MIDDLE, _MOBILE = 0.8, 0.85, 0.06, 0.8, 0.5
+_STEEP = 1.3
 _ADULT, _TEEN = 18, 12
 _HEADS = """
 ash beck bir brad brook bur cal chest clay col dal dun east elm fair glen ham hart hol kings lang mar mid
@@ -102,6 +104,18 @@ class Names:
         return np.searchsorted(np.cumsum(self.shares), rng.random(count), "right").clip(
             max=len(self.texts) - 1
         )
+
+    def first(self, count: int | None) -> Names:
+        """The most frequent of them, or all."""
+        if count is None:
+            return self
+        return Names(self.texts[:count], _cut(self.shares, count))
+
+
+def _cut(shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The shares of the first: where there are few values, the common ones are still more common."""
+    steep = shares[:count] ** _STEEP
+    return np.asarray(steep / steep.sum())
 
 
 @cache
@@ -158,7 +172,32 @@ class People:
         return People(**{name: column[rows] for name, column in vars(self).items()})
 
 
-def draw_people(rng: np.random.Generator, count: int) -> People:
+@dataclass(frozen=True)
+class Variety:
+    """How many different names and places there are, the most frequent ones; None for all."""
+
+    given: int | None = None
+    surname: int | None = None
+    city: int | None = None
+    postcode: int | None = None
+
+
+_MANY = 1_000_000
+VARIED = frozenset(one.name for one in fields(Variety))
+
+
+def variety_of(classes: Mapping[str, Cardinality]) -> Variety:
+    """As much as their classes say of columns with these names."""
+    return Variety(
+        **{
+            name: count_values(declared, _MANY)
+            for name, declared in classes.items()
+            if name in VARIED and declared in ("few", "hundreds")
+        }
+    )
+
+
+def draw_people(rng: np.random.Generator, count: int, variety: Variety = Variety()) -> People:
     """So many people; the last household may lack some."""
     home, place, size = _households(rng, count)
     homes = int(home[-1]) + 1
@@ -169,14 +208,15 @@ def draw_people(rng: np.random.Generator, count: int) -> People:
     # Mostly a woman and a man.
     partner = np.flatnonzero(adult & (place == 1))
     female[partner] = female[partner - 1] ^ (rng.random(len(partner)) < 0.98)
-    given = _given(rng, female)
-    given[twin] = _another(given, np.flatnonzero(twin), female)
-    middle = np.where(rng.random(count) < _MIDDLE, _texts(_given(rng, female), female), b"")
-    surname, maiden = _surnames(rng, home, adult & (place == 1), female)
-    places = draw_addresses(rng, homes)
+    lists = _lists(variety)
+    given = _given(rng, lists, female)
+    given[twin] = _another(given, lists, np.flatnonzero(twin), female)
+    middle = np.where(rng.random(count) < _MIDDLE, _texts(_given(rng, lists, female), lists, female), b"")
+    surname, maiden = _surnames(rng, lists["surname"], home, adult & (place == 1), female)
+    places = draw_addresses(rng, homes, variety)
     own = adult & (rng.random(count) < _MOBILE)
     phone = np.where(own, mobiles(rng, count), places.line[home])
-    texts = _texts(given, female)
+    texts = _texts(given, lists, female)
     ages = (TODAY - birth).astype(np.int64) / _YEAR
     has = rng.random(count) < np.where(ages < _TEEN, 0, np.where(ages < _ADULT, 0.4, 0.8))
     email = np.zeros(count, f"S{MAIL_WIDTH}")
@@ -219,32 +259,36 @@ def _births(
     return birth, twin
 
 
-def _given(rng: np.random.Generator, female: Flags) -> Ints:
+def _lists(variety: Variety) -> dict[str, Names]:
+    """As `census`, of so much variety."""
+    most = {"surname": variety.surname, "female": variety.given, "male": variety.given}
+    return {kind: names.first(most[kind]) for kind, names in census().items()}
+
+
+def _given(rng: np.random.Generator, lists: Mapping[str, Names], female: Flags) -> Ints:
     """Places in the list of one's sex."""
-    lists = census()
     found = np.empty(len(female), np.int64)
     for kind, whose in (("female", female), ("male", ~female)):
         found[whose] = lists[kind].draw(rng, int(whose.sum()))
     return found
 
 
-def _another(given: Ints, twins: Ints, female: Flags) -> Ints:
+def _another(given: Ints, lists: Mapping[str, Names], twins: Ints, female: Flags) -> Ints:
     """The twins' names; one that the other twin has, too, becomes the next of the list."""
-    lists = census()
     sizes = np.where(female[twins], len(lists["female"].texts), len(lists["male"].texts))
     same = (given[twins] == given[twins - 1]) & (female[twins] == female[twins - 1])
     return np.where(same, (given[twins] + 1) % sizes, given[twins])
 
 
-def _texts(given: Ints, female: Flags) -> Text:
-    lists = census()
+def _texts(given: Ints, lists: Mapping[str, Names], female: Flags) -> Text:
     texts = [lists[kind].texts[given.clip(max=len(lists[kind].texts) - 1)] for kind in ("male", "female")]
     return np.where(female, texts[1], texts[0])
 
 
-def _surnames(rng: np.random.Generator, home: Ints, partner: Flags, female: Flags) -> tuple[Text, Text]:
+def _surnames(
+    rng: np.random.Generator, names: Names, home: Ints, partner: Flags, female: Flags
+) -> tuple[Text, Text]:
     """Surnames, mostly the household's, and those that women had before they married."""
-    names = census()["surname"]
     shared = names.texts[names.draw(rng, int(home[-1]) + 1)][home]
     own = names.texts[names.draw(rng, len(home))]
     one = rng.random(len(home)) < _ONE_SURNAME
@@ -275,9 +319,13 @@ def _cities() -> tuple[Text, Ints, Ints, NDArray[np.float64]]:
     return cities, 100 + country.integers(0, 100, len(cities)), 1 + (shares * 2500).astype(np.int64), shares
 
 
-def draw_addresses(rng: np.random.Generator, count: int) -> Addresses:
+def draw_addresses(rng: np.random.Generator, count: int, variety: Variety = Variety()) -> Addresses:
     cities, areas, codes, shares = _cities()
-    which = np.searchsorted(np.cumsum(shares), rng.random(count), "right").clip(max=len(cities) - 1)
+    if most := [one for one in (variety.city, variety.postcode) if one is not None]:
+        shares = _cut(shares, min(most))
+    if variety.postcode is not None:
+        codes = np.full(len(codes), max(1, variety.postcode // len(shares)))
+    which = np.searchsorted(np.cumsum(shares), rng.random(count), "right").clip(max=len(shares) - 1)
     postcode = 100 * (100 + which) + rng.integers(0, codes[which], count)
     names, ways = np.array(_STREETS.split(), "S"), np.array(_WAYS.split(), "S")
     # Main Street is everywhere; long streets are rare.

@@ -19,7 +19,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.products import FIRST_DAY, MOST_DAYS, count_days
 from accord.datasets.starter import starter_text
-from accord.planning.choose import Wanted
+from accord.planning.choose import COVERED, Wanted
 from accord.planning.figures import Plan
 from accord.planning.plan import PlanQuestion, agreed_network, price_agreed, route, settle
 from accord.privacy.events import UNLESS
@@ -73,20 +73,26 @@ _COUNT = """\
 """
 _MONTH = f"max = {FIRST_DAY + timedelta(days=MOST_DAYS - 1)}\n"
 """The last day of the template for products, which is that of the tables that are generated."""
+MORE_COVERED = 0.999
+"""Of synthetic records, in a draft for a table: real ones share more keys."""
 _HOW = re.compile(r"# Only records .*?(?=^# What each side shows)", re.DOTALL | re.MULTILINE)
 """Of a template, from its blocking to its protocol."""
 
 
-def settle_draft(agreement: Agreement, overlap: float | None, max_time: float | None) -> tuple[Plan, bool]:
+def settle_draft(
+    agreement: Agreement, overlap: float | None, max_time: float | None, covered: float = MORE_COVERED
+) -> tuple[Plan, bool]:
     """The plan whose choice the draft is, for the sizes that it expects; and whether no option keeps the time
     limit, which is ignored then."""
     assert agreement.expected is not None
     sizes = agreement.expected.A, agreement.expected.B
-    asked = PlanQuestion(sizes, agreed_network(agreement), overlap, Wanted(max_time=max_time))
+    asked = PlanQuestion(
+        sizes, agreed_network(agreement), overlap, Wanted(max_time=max_time, covered=covered)
+    )
     settled = settle(agreement, asked)
     if max_time is None or not settled.missed:
         return settled, False
-    return settle(agreement, replace(asked, wish=Wanted())), True
+    return settle(agreement, replace(asked, wish=Wanted(covered=covered))), True
 
 
 def settle_routed(
@@ -165,5 +171,5 @@ def fit_template(kind: str, salt: str, sizes: tuple[int, int]) -> str:
     if kind == "products":
         last = FIRST_DAY + timedelta(days=count_days(max(sizes)) - 1)
         plain = plain.replace(_MONTH, f"max = {last}\n", 1)
-    settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None)
+    settled, _ = settle_draft(parse_agreement(plain, f"the {kind} starter"), None, None, COVERED)
     return _HOW.sub(lambda _: write_how(settled.choice.agreement) + "\n", plain, count=1)

@@ -19,6 +19,7 @@ from accord.datasets import things
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people, whole_names
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
+from accord.datasets.people_world import VARIED, Variety, variety_of
 from accord.datasets.values import EVEN, SKEWED, draw_values, rank_values
 from accord.drafting.answers import about_people, title_of
 from accord.drafting.kinds import ColumnKind, Confirmed
@@ -51,12 +52,12 @@ _TOWN = 0.3
 _BY_TYPE: dict[ColumnKind, Cardinality] = {
     ColumnKind.SEX: "few",
     ColumnKind.YESNO: "few",
-    ColumnKind.GIVEN: "hundreds",
+    ColumnKind.GIVEN: "thousands",
     ColumnKind.MIDDLE: "hundreds",
     ColumnKind.SURNAME: "thousands",
     ColumnKind.SURNAME_2: "thousands",
-    ColumnKind.CITY: "hundreds",
-    ColumnKind.POSTCODE: "hundreds",
+    ColumnKind.CITY: "thousands",
+    ColumnKind.POSTCODE: "thousands",
     ColumnKind.CATEGORY: "hundreds",
     ColumnKind.BIRTH_YEAR: "hundreds",
     ColumnKind.YEAR: "hundreds",
@@ -82,7 +83,8 @@ def make_up(
     """Two tables with these fields as columns, and who is who in them; places lie within the `map_`. Fields
     have as many different values as their `classes` say."""
     people = about_people(fields)
-    made = generate_people(RECORDS, OVERLAP, _SEED)
+    counted = dict(classes)
+    made = generate_people(RECORDS, OVERLAP, _SEED, variety=variety_of(counted) if people else Variety())
     whose = _whose(made)
     rng = np.random.default_rng(_SEED)
     world = things.draw_things(rng, int(max(rows.max() for rows in whose)) + 1)
@@ -90,13 +92,13 @@ def make_up(
     lacking = _lacking(rng, fields, world.count)
     for name in often_empty:
         lacking[name] |= rng.random(world.count) >= FILLED_SHARE
-    tables, counted = [], dict(classes)
+    tables = []
     for number, (cells, rows) in enumerate(zip((made.a, made.b), whose, strict=True)):
         table = _Table(cells, made.a, world, rows, number == 1, people, map_, rng)
         columns = {"id": cells["id"]}
         for turn, one in enumerate(fields):
             declared = counted.get(one.name)
-            if declared is not None and _is_drawn(one, declared):
+            if declared is not None and _is_drawn(one, declared, people):
                 values = table.draw(one, declared, turn, title)
             else:
                 values = table.column(one, title, products)
@@ -106,8 +108,10 @@ def make_up(
     return Generated(tables[0], tables[1], made.truth.select(["id_a", "id_b"]))
 
 
-def _is_drawn(one: Confirmed, declared: Cardinality) -> bool:
+def _is_drawn(one: Confirmed, declared: Cardinality, people: bool) -> bool:
     """Whether cells are drawn by class: the usual ones have more values, or would be those of a category."""
+    if people and one.kind in VARIED:
+        return False
     if one.kind in _DRAWN_BY_CLASS:
         return declared != "unique"
     return is_coarser(declared, usual_class(one.kind))

@@ -29,7 +29,7 @@ from accord.rules.thresholds import Fields
 _SEED = 21
 _OVERLAP = 0.3
 """The expected overlap, if the owner says none."""
-_FEWEST = 2_000
+_FEWEST = 500
 """A threshold for fewer records would be low, and of such tables little is known."""
 _NAME = ("dice >= 1", "dice >= 0.75", "dice >= 0.5")
 _TITLE = ("dice >= 0.9", "dice >= 0.75", "dice >= 0.6", "dice >= 0.5", "dice >= 0.4")
@@ -69,6 +69,10 @@ _SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 and not 
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.MIDDLE, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.NAME}
 )
+_ALONE = frozenset(
+    {ColumnKind.IDENTIFIER, ColumnKind.PHONE, ColumnKind.EMAIL, ColumnKind.TEXT, ColumnKind.LATITUDE}
+)
+"""Types that may be enough for a match by themselves, where nearly each record has a value of its own."""
 _RARE = "dice >= 0.75 and rarity(surname_rarity) >= 1"
 
 
@@ -110,13 +114,15 @@ def _learn(
 
 
 def _require_more(answers: Answers, fields: Fields, score: Score) -> Rule:
-    """The rule for a score: no field of few values is enough for a match, and no name of a person."""
+    """The rule for a score: no field of few values is enough for a match, no birth date, and no name of a
+    person."""
     columns = {name: {*fields[name].columns(name)} for name in fields_of(score)}
     scored = [one for one in answers.fields if any(one.name in each for each in columns.values())]
     if len(scored) < 2:
         return score
     for one in scored:
-        if answers.cardinality.get(one.name, usual_class(one.kind)) != "unique":
+        declared = answers.cardinality.get(one.name, usual_class(one.kind))
+        if one.kind not in _ALONE or declared != "unique":
             score = _keep_below(score, {name for name, each in columns.items() if each == {one.name}})
     names = {one.name for one in scored if one.kind in _CALLED}
     if reached_by(score, names, fields) is None:

@@ -20,6 +20,7 @@ from accord.agreement.document import Agreement
 from accord.datasets import things
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people, whole_names
+from accord.datasets.people_world import VARIED, variety_of
 from accord.datasets.values import EVEN, SKEWED, rank_values
 from accord.errors import AccordError
 from accord.exact import text
@@ -53,11 +54,7 @@ _LONGEST = 8
 """Letters of a word in an alphabet of its own."""
 
 _OF_PEOPLE: dict[str, Cardinality] = {
-    "given": "hundreds",
     "middle": "hundreds",
-    "surname": "thousands",
-    "city": "hundreds",
-    "postcode": "hundreds",
 }
 """How many values synthetic people have of a column: of all others as many as rows."""
 NO_SALT = "00000000"
@@ -94,8 +91,9 @@ def make_up_pairs(agreement: Agreement, rows: int = ROWS) -> tuple[Records, Reco
 
 def _pairs(agreement: Agreement, rows: int) -> tuple[Records, Records] | None:
     rng, fields = np.random.default_rng(0), _forgiving(agreement.fields)
-    tables = _people(generate_people(rows, 1.0, 0))
-    if more := _others(rng, fields, _cardinalities(fields), tables):
+    declared = _cardinalities(fields)
+    tables = _people(generate_people(rows, 1.0, 0, variety=variety_of(declared)))
+    if more := _others(rng, fields, declared, tables):
         erring = err(rng, agreement, more[1], {name: name for name in more[1].column_names})
         tables = _with(tables[0], more[0]), _with(tables[1], _mistake(rng, erring))
     lacks = _lacking(fields, rows, 0)
@@ -154,7 +152,7 @@ def _make_tables(keys: Mapping[str, FieldSpec], declared: Declared, rows: int) -
         return None
     fields, tables = _forgiving(keys), []
     for seed in range(min(_MOST_TABLES, max(1, _FEWEST // rows))):
-        people = _people(generate_people(rows, 1.0, seed))
+        people = _people(generate_people(rows, 1.0, seed, variety=variety_of(declared)))
         more = _others(np.random.default_rng(seed), fields, declared, people, seed * rows)
         try:
             whole = _with(people[0], more[0]) if more else people[0]
@@ -192,9 +190,8 @@ def _others(
     found: dict[str, _Cells] = {}
     for turn, name in enumerate(agreed_columns(fields)):
         declared = cardinalities.get(name)
-        if _fits(fields, name, people) and not (
-            declared and is_coarser(declared, _OF_PEOPLE.get(name, "unique"))
-        ):
+        coarser = declared and name not in VARIED and is_coarser(declared, _OF_PEOPLE.get(name, "unique"))
+        if _fits(fields, name, people) and not coarser:
             continue
         if declared in (None, "unique"):
             found[name] = _make_up(rng, fields, name, people[0])
