@@ -107,7 +107,7 @@ def test_tables_of_things_keep_all_though_somebody_made_or_sells_them() -> None:
     )
     assert ColumnKind.PRICE in hosts
     firms = kinds(company=("Acme", "Globex", "Initech"), contact_person=names, city=places)
-    assert firms[0] is ColumnKind.TEXT
+    assert firms[0] is ColumnKind.COMPANY
     papers = kinds(title=("On sets", "Of maps", "A proof"), first_author=names, venue=("A", "B", "C"))
     assert papers == [ColumnKind.TEXT] * 3
     museum = kinds(Title=("Night", "Day", "Noon"), Artist=names, ArtistBirthYear=("1840", "1901", "1877"))
@@ -343,7 +343,7 @@ DUTCH = {
 }
 FIRMS = {
     "vendor_no": ("K7", "K8", "K9", "id"),
-    "Company Name": ("Nordlicht Bau", "Ahorn Druck", "Elbe Papier", "text"),
+    "Company Name": ("Nordlicht Bau", "Ahorn Druck", "Elbe Papier", "company"),
     "PLZ/Ort": ("20095 Hamburg", "10115 Berlin", "01067 Dresden", "place"),
     "USt-IdNr.": ("DE111111111", "", "DE222222222", "identifier"),
     "Contact number": ("+49 40 123456", "+49 30 765432", "+49 351 998877", "phone"),
@@ -385,7 +385,7 @@ def test_words_of_headers_in_many_languages(header: str, cells: tuple[str, ...],
 
 MIXED = {
     "RECORD_ID": ("1001", "1002", "1003", "id"),
-    "PRIMARY_NAME_ORG": ("Acme Corp", "Zeta LLC", "Orion Ltd", "text:company"),
+    "PRIMARY_NAME_ORG": ("Acme Corp", "Zeta LLC", "Orion Ltd", "company"),
     "PRIMARY_NAME_LAST": ("Smith", "Jones", "Brown", "surname"),
     "PRIMARY_NAME_FIRST": ("Bob", "Mary", "Ann", "given"),
     "DATE_OF_BIRTH": ("12/11/1978", "11-Dec-1978", "1/2/1990", "birth"),
@@ -397,7 +397,7 @@ MIXED = {
 }
 FIRM = {
     "account_id": ("A1", "A2", "A3", "id"),
-    "account_name": ("Acme GmbH", "Beta SA", "Gamma", "text:company"),
+    "account_name": ("Acme GmbH", "Beta SA", "Gamma", "company"),
     "billing_street": ("Main St 1", "Oak St 3", "Elm St 5", "street"),
     "billing_city": ("Bonn", "Köln", "Ulm", "city"),
     "billing_zip": ("53111", "50667", "89073", "postcode"),

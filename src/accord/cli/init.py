@@ -165,8 +165,8 @@ def init(
 
     Types of columns: given, surname, surname_2, prefix, middle, name (whole), birth, birth_year, birth_month,
     birth_day, age, sex, street, house, city, postcode, place (both), address (all), phone, email, identifier,
-    category, yesno, date, year, text, price, number, latitude, longitude; id, skip. Some can be named:
-    category:brand.
+    category, yesno, date, year, company, text, price, number, latitude, longitude; id, skip. Some can be
+    named: category:brand.
     """
     if [table is None, template is None and kind is None].count(False) != 1:
         problem = (

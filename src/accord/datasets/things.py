@@ -35,6 +35,8 @@ _OTHER_WORDS = 0.05
 """Of how many things the other table has altogether other words or values."""
 _MISSING = 0.05
 _MISTYPED = 0.08
+_BRANCHES = 0.2
+"""Of organisations."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,29 @@ def name_things(rng: Random, things: Things, whose: Ints, other: bool, product: 
     text = np.concatenate([one for one, _ in parts], axis=1)[whose]
     there = np.concatenate([one for _, one in parts], axis=1)[whose]
     return _tell(rng, text, there, other, 0.15 if product else 0.1)
+
+
+def name_companies(rng: Random, things: Things, whose: Ints, other: bool) -> pa.Array:
+    """Names of organisations without legal forms: words of its own, and often what it does and where.
+    Branches of a chain share both, and differ by a number or a place."""
+    words, (chance, second, place, number) = _vocabulary(), things.words[:, -5:-1].T * 7919 % 997 / 997
+    is_branch = chance < _BRANCHES
+    numbered = number < np.where(is_branch, 0.7, 0.05)
+    text = [
+        np.where(is_branch, words[things.maker + _VOCABULARY // 2], words[things.words[:, 0]]),
+        words[things.words[:, 1]],
+        words[np.where(is_branch, things.maker % _SORTS, things.sort) * 2 + 1],
+        np.char.decode(things.places.city, "ascii"),
+        (things.words[:, 2] * 7919 % 99 + 1).astype(str),
+    ]
+    there = [
+        np.ones(things.count, bool),
+        ~is_branch & (second < 0.5),
+        is_branch | (second < 0.8),
+        (place < 0.3) | (is_branch & ~numbered),
+        numbered,
+    ]
+    return _tell(rng, np.stack(text, axis=1)[whose], np.stack(there, axis=1)[whose], other, 0.1)
 
 
 def describe_things(rng: Random, things: Things, whose: Ints, other: bool) -> pa.Array:

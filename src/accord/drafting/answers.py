@@ -50,10 +50,10 @@ _UNCOUNTED = {ColumnKind.MIDDLE, ColumnKind.SEX, ColumnKind.YESNO, ColumnKind.LA
 COUNTED = frozenset(ColumnKind) - {*LOCAL, *PARTS, *_UNCOUNTED}
 """Types of which the owner says how many different values they have."""
 MOST_COPIES = 64
-TITLES = ("title", "name", "product", "item")
-"""What a text is called that names a thing."""
+TITLES = ("title", "name", "product", "item", ColumnKind.COMPANY)
+"""What a text is called that names a thing or a firm."""
 POLICIES = ("differs", "skip", "error")
-_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|sound|start|end|key|code)")
+_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|digits|sound|start|end|key|code)")
 """Names of what may be made of another field."""
 
 
@@ -246,7 +246,7 @@ def count_of(epsilon: str) -> Output:
 
 def title_of(fields: Iterable[Confirmed]) -> str | None:
     """Of texts the one that names a thing: by its name, or else the first."""
-    texts = [one.name for one in fields if one.kind is ColumnKind.TEXT]
+    texts = [one.name for one in fields if one.kind in (ColumnKind.COMPANY, ColumnKind.TEXT)]
     return min(texts, key=lambda name: TITLES.index(name) if name in TITLES else len(TITLES), default=None)
 
 

@@ -48,6 +48,93 @@ _STREETS = [
     *("straat", "laan", "plein", "utca", "u", "út", "tér", "strada", "bulevardul", "ulica", "ul", "ulice"),
     *("gatan", "vej", "gade", "katu", "nr", "no"),
 ]
+_LEGAL_FORMS = [
+    *(
+        "ltd",
+        "limited",
+        "plc",
+        "llc",
+        "llp",
+        "lp",
+        "inc",
+        "incorporated",
+        "corp",
+        "corporation",
+        "co",
+        "company",
+    ),
+    *(
+        "pty",
+        "pvt",
+        "gmbh",
+        "ggmbh",
+        "mbh",
+        "gesellschaft",
+        "ag",
+        "kg",
+        "kgaa",
+        "ohg",
+        "ug",
+        "gbr",
+        "ek",
+        "ev",
+    ),
+    *(
+        "eg",
+        "se",
+        "sa",
+        "sas",
+        "sasu",
+        "sarl",
+        "eurl",
+        "snc",
+        "scop",
+        "sl",
+        "slu",
+        "sau",
+        "sociedad",
+        "limitada",
+    ),
+    *("lda", "ltda", "eireli", "spa", "srl", "srls", "sapa", "bv", "nv", "vof", "cv", "bvba", "stichting"),
+    *(
+        "sp",
+        "z",
+        "oo",
+        "spzoo",
+        "spj",
+        "spk",
+        "sro",
+        "spol",
+        "as",
+        "vos",
+        "ks",
+        "kft",
+        "zrt",
+        "nyrt",
+        "bt",
+        "kkt",
+    ),
+    *(
+        "doo",
+        "dd",
+        "jdoo",
+        "dno",
+        "ab",
+        "hb",
+        "kb",
+        "a/s",
+        "aps",
+        "ivs",
+        "asa",
+        "ans",
+        "da",
+        "oy",
+        "oyj",
+        "ky",
+    ),
+    *("&", "+", "and", "und", "et", "en", "og", "och", "ja", "the"),
+]
+"""And words between names."""
 _CURRENCIES = ["eur", "usd", "gbp", "chf", "€", "$", "£"]
 _FILTER = 'encoder = { kind = "bloom", bits = 64, hashes = 1, grams = 2 }'
 _LONGER_FILTER = 'encoder = { kind = "bloom", bits = 128, hashes = 1, grams = 2 }'
@@ -132,7 +219,8 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
     lines = [*block.lines]
     if values := answers.missing_values.get(source):
         lines.append(f"missing_values = {quote(values)}")
-    lines.append(f'missing = "{answers.policy_of(source)}"')
+    if lines[-1] != 'missing = "differs"':
+        lines.append(f'missing = "{answers.policy_of(source)}"')
     return Block(block.name, tuple(lines), block.comment)
 
 
@@ -160,6 +248,14 @@ _SIMPLE: dict[ColumnKind, tuple[tuple[str, ...], str]] = {
     ),
     ColumnKind.EMAIL: ((_TEXT, 'clean = ["spaces"]', _LONGER_FILTER), ""),
     ColumnKind.IDENTIFIER: ((_TEXT, 'clean = ["accents", "punctuation", "spaces"]', _FILTER), ""),
+    ColumnKind.COMPANY: (
+        (
+            _TEXT,
+            f'clean = ["brackets", "accents", {{ drop = {quote(_LEGAL_FORMS)} }}, "punctuation"]',
+            _LONGER_FILTER,
+        ),
+        "Without legal forms: of Acme Ltd. and ACME Limited the acme.",
+    ),
     ColumnKind.TEXT: ((_TEXT, _TITLE, _LONG_FILTER), ""),
 }
 """Types that ask for nothing: their lines, and a comment."""
@@ -176,6 +272,9 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
         case ColumnKind.MIDDLE:
             lines = ('type = "category"', f'from = "{one.name}"', 'derive = "initial"')
             yield Block("middle_initial", (*lines, f"values = {_INITIALS}", _UNREAD))
+        case ColumnKind.COMPANY:
+            digits = (_TEXT, f'from = "{one.name}"', 'clean = ["digits only"]', _HASH, 'missing = "differs"')
+            yield Block(f"{one.name}_digits", digits, "Branches that share a name differ by a number.")
         case ColumnKind.TEXT if not answers.about_people and one.name == answers.title:
             model = (_TEXT, f'from = "{one.name}"', _CODE, 'derive = "code"', _FILTER)
             yield Block(f"{one.name}_model", model, "The number of a model, where the text has one.")

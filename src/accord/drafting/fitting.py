@@ -228,7 +228,8 @@ def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> li
     """What can only be meant: the column whose whole header says the type, for the agreed name that says no
     more; then the only one that is left, for the only name that is."""
     wanted = [name for name in lacking if _may_be_unnamed(kind, name)]
-    free = [one for one in left if one.is_.kind is kind and (is_numbered(one) or one.is_.name in _THINGS)]
+    kinds = _CALLED if kind in _CALLED else {kind}
+    free = [one for one in left if one.is_.kind in kinds and (is_numbered(one) or one.is_.name == THING)]
     said = [one for one in free if _says(one, kind)]
     found: list[tuple[str, Found]] = []
     if kind.value in wanted and len(said) == 1:
@@ -263,8 +264,8 @@ def _has_agreed_values(found: Found, specs: Iterable[FieldSpec], samples: Mappin
     return bool(agreed) and not any(contradicts(one, sample.distinct, sample.size) for one in agreed)
 
 
-_THINGS = (THING, "company")
-"""What things are called, and firms."""
+_CALLED = frozenset({ColumnKind.COMPANY, ColumnKind.TEXT})
+"""A text may name a firm."""
 _TELLING = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO})
 """Types whose agreed names say what they are of: another column of the type is another thing."""
 

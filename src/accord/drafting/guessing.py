@@ -67,7 +67,9 @@ _FEW_VALUES = 60
 _TO_JUDGE = 20
 """Cells that may be the same by chance."""
 _ONE_THING = 0.99
-_TOLD_APART = frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+_TOLD_APART = frozenset(
+    {ColumnKind.CATEGORY, ColumnKind.YESNO, ColumnKind.COMPANY, ColumnKind.TEXT, ColumnKind.IDENTIFIER}
+)
 _CALLED = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.IDENTIFIER})
 _NAMES = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME})
 _LIVED = frozenset({ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR, ColumnKind.AGE, ColumnKind.SEX})
@@ -77,7 +79,9 @@ _LOOKS = frozenset({ColumnKind.ID, ColumnKind.SKIP, ColumnKind.STREET, ColumnKin
 """What cells with numbers merely look like."""
 _CLASH = "some cells are empty or repeated"
 _ZEROS = re.compile(r"\W*0\W*0[0\W]*")
-_LENIENT = frozenset({ColumnKind.TEXT, ColumnKind.STREET, ColumnKind.IDENTIFIER})
+_NUMBERED = frozenset({ColumnKind.CATEGORY, ColumnKind.COMPANY, ColumnKind.TEXT})
+"""What may have a number of its own, which names records."""
+_LENIENT = frozenset({ColumnKind.COMPANY, ColumnKind.TEXT, ColumnKind.STREET, ColumnKind.IDENTIFIER})
 _DATED = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
 """What cannot be read of these is told when the table is read."""
 _ANY_CELLS = frozenset({ColumnKind.EMAIL, ColumnKind.PHONE, ColumnKind.POSTCODE, ColumnKind.SEX})
@@ -223,7 +227,7 @@ def _by_name(column: str, cells: Sequence[str], names_rows: bool) -> Guess | Non
     kinds = kinds_by_name(column)
     if names_rows and {*words_of(column)[-1:]} & NUMBERS:
         # The number of a vendor, or of an item, names records; that of a phone does not.
-        kinds = [kind for kind in kinds if kind not in (ColumnKind.CATEGORY, ColumnKind.TEXT)]
+        kinds = [kind for kind in kinds if kind not in _NUMBERED]
     for kind in kinds:
         if _can_be(kind, cells, is_called(column, kind)):
             return Guess(column, kind, name=word_for(column, kind))
@@ -385,12 +389,12 @@ def _leave_others(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess
     somebody wrote about it. The other side has other dates and kinds, and they would count against pairs.
     Remarks, and text of which nobody knows what it says, go wherever there is a person."""
     some_people, people = OF_PEOPLE & {guess.kind for guess in guesses}, _are_people(guesses)
-    kept = OF_A_PERSON | ({"company"} if _are_firms_among(guesses, samples) else set())
+    kept = OF_A_PERSON | ({ColumnKind.COMPANY} if _are_firms_among(guesses, samples) else set())
     why = "its name is none of those that say who somebody is"
     found = []
     for guess in guesses:
         is_remark = guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name)
-        is_other = guess.kind in _OF_ANYTHING and guess.name not in kept
+        is_other = guess.kind in _OF_ANYTHING and (guess.name or guess.kind) not in kept
         is_left = (some_people and is_remark) or (people and is_other)
         found.append(guess.left_out(why, guess.kind) if is_left else guess)
     return found
@@ -403,7 +407,8 @@ def _are_people(guesses: list[Guess]) -> bool:
         # Somebody may work for a company.
         return not things
     called = {ColumnKind.GIVEN, ColumnKind.SURNAME} <= kinds or ColumnKind.NAME in kinds
-    return called and bool(_REACHED & kinds) and not things and not OF_A_FIRM & {g.name for g in guesses}
+    firms = OF_A_FIRM & {guess.name or guess.kind for guess in guesses}
+    return called and bool(_REACHED & kinds) and not things and not firms
 
 
 def _are_firms_among(guesses: list[Guess], samples: Sequence[Sample]) -> bool:
@@ -412,7 +417,8 @@ def _are_firms_among(guesses: list[Guess], samples: Sequence[Sample]) -> bool:
     people = max(
         (filled[kind] for kind in (ColumnKind.SURNAME, ColumnKind.NAME) if kind in filled), default=1
     )
-    return filled.get("company", 0) > _HARDLY and people + filled.get("company", 0) <= _EITHER
+    firms = filled.get(ColumnKind.COMPANY, 0)
+    return firms > _HARDLY and people + firms <= _EITHER
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:

@@ -45,6 +45,7 @@ class ColumnKind(StrEnum):
     YESNO = "yesno"
     DATE = "date"
     YEAR = "year"
+    COMPANY = "company"
     TEXT = "text"
     PRICE = "price"
     NUMBER = "number"
@@ -80,6 +81,7 @@ MEANINGS = {
     ColumnKind.YESNO: "yes or no",
     ColumnKind.DATE: "another date",
     ColumnKind.YEAR: "another year",
+    ColumnKind.COMPANY: "name of an organisation, with or without its legal form",
     ColumnKind.TEXT: "free text, such as the name of a product",
     ColumnKind.PRICE: "price",
     ColumnKind.NUMBER: "another number, which may differ a little",
@@ -99,6 +101,7 @@ SEVERAL = frozenset(
         ColumnKind.YESNO,
         ColumnKind.DATE,
         ColumnKind.YEAR,
+        ColumnKind.COMPANY,
         ColumnKind.TEXT,
         ColumnKind.PRICE,
         ColumnKind.NUMBER,

@@ -65,7 +65,7 @@ _BY_TYPE: dict[ColumnKind, Cardinality] = {
     ColumnKind.NUMBER: "hundreds",
 }
 """By type, how many different values synthetic cells have anyway: all others are unique."""
-_DRAWN_BY_CLASS = frozenset({ColumnKind.CATEGORY, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
+_DRAWN_BY_CLASS = frozenset({ColumnKind.CATEGORY, ColumnKind.COMPANY, ColumnKind.TEXT, ColumnKind.IDENTIFIER})
 """Types whose cells are words that mean nothing, if they are not unique."""
 _SPREAD = frozenset({ColumnKind.DATE, ColumnKind.YEAR, ColumnKind.PRICE, ColumnKind.NUMBER})
 """Types whose values are spread evenly."""
@@ -264,6 +264,7 @@ _PLACED: dict[ColumnKind, Callable[..., pa.Array]] = {
 """Things do not live together, and do not move."""
 _DRAWN: dict[ColumnKind, Callable[..., pa.Array]] = {
     **_PLACED,
+    ColumnKind.COMPANY: things.name_companies,
     ColumnKind.IDENTIFIER: things.draw_code,
     ColumnKind.CATEGORY: things.draw_category,
     ColumnKind.YESNO: things.draw_flag,

@@ -158,6 +158,9 @@ def _parts(answers: Answers) -> Iterator[str]:
                 yield f"{one.name}_key"
             case ColumnKind.CITY:
                 yield f"{one.name}_start"
+            case ColumnKind.COMPANY:
+                yield f"{one.name}_key"
+                yield f"{one.name}_start"
             case ColumnKind.TEXT:
                 yield f"{one.name}_start"
                 yield f"{one.name}_end"

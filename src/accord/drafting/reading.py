@@ -37,6 +37,7 @@ _DIGITS = 5
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.MIDDLE, ColumnKind.NAME}
 ) | {ColumnKind.CITY, ColumnKind.CATEGORY}
+_ANY_WORDS = frozenset({ColumnKind.TEXT, ColumnKind.COMPANY})
 _CODES = frozenset({ColumnKind.CATEGORY, ColumnKind.SEX, ColumnKind.YESNO})
 _DAYS = frozenset({ColumnKind.BIRTH, ColumnKind.DATE})
 _NUMBERS = frozenset({ColumnKind.PRICE, ColumnKind.NUMBER, ColumnKind.LATITUDE, ColumnKind.LONGITUDE})
@@ -142,8 +143,8 @@ def _is_unknown_code(sample: Sample, cell: str) -> bool:
 
 def _is_mark(kind: ColumnKind, cell: str, often: bool) -> bool:
     if cell in MARKS:
-        # Books and films are called by any word.
-        says_more = cell.isalpha() if kind is ColumnKind.TEXT else kind in _CALLED and cell in MAY_BE_NAMES
+        # Books, films and firms are called by any word.
+        says_more = cell.isalpha() if kind in _ANY_WORDS else kind in _CALLED and cell in MAY_BE_NAMES
         return often or not says_more
     if kind is ColumnKind.SEX:
         return cell in UNKNOWN_SEXES

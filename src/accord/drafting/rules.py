@@ -58,6 +58,7 @@ _LEVELS = {
     ColumnKind.YESNO: ("same",),
     ColumnKind.DATE: ("same", "within {far} days", "within 31 days"),
     ColumnKind.YEAR: ("same", "within {far}"),
+    ColumnKind.COMPANY: ("dice >= 0.95", "dice >= 0.8", "dice >= 0.65", "dice >= 0.5", "dice >= 0.4"),
     ColumnKind.TEXT: _TITLE,
     ColumnKind.PRICE: ("within {far}", "within {far0}", "within {far00}"),
     ColumnKind.NUMBER: ("same", "within {far}", "within {far0}"),
@@ -167,6 +168,8 @@ def _comparisons(answers: Answers) -> Iterator[str]:
         yield _comparison(answers, one, levels)
         if one.kind is ColumnKind.SURNAME and answers.named(ColumnKind.GIVEN):
             yield _SWAPPED
+        if one.kind is ColumnKind.COMPANY:
+            yield f"{one.name}_digits: same -> 1, missing -> 0"
         if one.kind is ColumnKind.TEXT and not answers.about_people and one.name == answers.title:
             yield _comparison(answers, Confirmed(one.kind, f"{one.name}_model"), _CODE)
 

@@ -127,6 +127,7 @@ FITS: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.NAME: _names,
     ColumnKind.CITY: _names,
     ColumnKind.STREET: _words,
+    ColumnKind.COMPANY: _words,
     ColumnKind.TEXT: _words,
     ColumnKind.PLACE: partial(full_share, orders=PLACES),
     ColumnKind.ADDRESS: partial(full_share, orders=ADDRESSES),

@@ -263,6 +263,7 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "cuisine": "cuisine cuisines kuche kueche cucina cocina keuken kuchnia cozinha kok",
         "genre": "genres genrelist gattung genre",
     },
+    ColumnKind.COMPANY: {"": _COMPANIES},
     ColumnKind.TEXT: {
         "": "text item itemname",
         "title": (
@@ -270,7 +271,6 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "bezeichnung artikelbezeichnung product artikel produkt producto prodotto libelle "
             "nomproduit designation denominacion denominazione primarytitle"
         ),
-        "company": _COMPANIES,
         "website": (
             "website web url homepage webpage webaddress webseite webadresse internetseite internet www "
             "domain siteweb siteinternet paginaweb sitioweb sitoweb sitointernet webadres webpagina "
