@@ -38,7 +38,7 @@ def test_a_score_alone_or_in_a_conjunction() -> None:
     alone = score_of(parse_rule(SCORE))
     joined = parse_rule(f"{SCORE} and (same(c) or same(d))")
     assert score_of(joined) == alone
-    changed = with_score(joined, put_weights(alone.comparisons, ((5, -5), (3, -3)), 4))
+    changed = with_score(joined, put_weights(alone.comparisons, ((5, -5), (3, -3)), 4, {}))
     assert str(changed) == (
         "score(same(a) -> 5, otherwise -> -5; same(b) -> 3, otherwise -> -3) >= 4 and (same(c) or same(d))"
     )
@@ -61,7 +61,7 @@ def test_no_score_or_several_are_refused_with_what_to_write(rule: str, found: st
 
 def test_comparisons_that_decide_nothing_are_left_out() -> None:
     alone = score_of(parse_rule(SCORE))
-    assert len(put_weights(alone.comparisons, ((0, 0), (3, -3)), 1).comparisons) == 1
+    assert len(put_weights(alone.comparisons, ((0, 0), (3, -3)), 1, {}).comparisons) == 1
 
 
 def test_fields_are_compared_in_the_usual_ways() -> None:
@@ -148,7 +148,7 @@ def test_finer_levels_weigh_what_the_draft_gives_such_pairs() -> None:
     finer = refine(drafted, fields)
     assert finer == score_of(parse_rule(f"score(given: {levels}) >= 1"))
     weights = tuple(each.weights for each in finer.comparisons)
-    assert put_weights(finer.comparisons, weights, 1) == drafted
+    assert put_weights(finer.comparisons, weights, 1, fields) == drafted
     birth = "birth: same -> 4, same(birth_year) -> 1"
     assert refine(score_of(parse_rule(f"score({birth}) >= 1")), fields) == score_of(
         parse_rule(f"score({birth}, missing -> 0, otherwise -> 0) >= 1")

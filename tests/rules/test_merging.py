@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from accord.fields.schema import DateField, FieldSpec, NumberField
 from accord.rules.evaluate import Tables, scores
 from accord.rules.merging import merge_levels
 from accord.rules.rule import Level, Levels, Score
@@ -26,7 +27,7 @@ def test_every_pair_weighs_the_same(score: Score, a: list[worlds.Row], b: list[w
         # Of few weights some are the same.
         few = tuple(Level(level.when, level.weight % 2) for level in drawn.levels)
         each = Levels((*few, *few[:1]), drawn.otherwise % 2)
-        merged = merge_levels(each)
+        merged = merge_levels(each, worlds.FIELDS)
         assert len(merged.levels) <= len(each.levels)
         assert weights(merged, tables, (len(a), len(b))) == weights(each, tables, (len(a), len(b)))
 
@@ -51,4 +52,20 @@ def test_levels_that_decide_nothing_go(long: str, short: str) -> None:
     first, second = (parse_rule(f"score({text}) >= 1") for text in (long, short))
     assert isinstance(first, Score)
     assert isinstance(second, Score)
-    assert merge_levels(first.comparisons[0]) == second.comparisons[0]
+    assert merge_levels(first.comparisons[0], {}) == second.comparisons[0]
+
+
+def test_the_same_day_is_the_same_year_month_and_day_of_the_month() -> None:
+    fields: dict[str, FieldSpec] = {
+        "birth": DateField.model_validate({"type": "date", "min": "1900-01-01", "max": "2029-12-31"})
+    }
+    for part, low, high in (("year", 1900, 2029), ("month", 1, 12), ("day", 1, 31)):
+        of_birth = {"type": "number", "from": "birth", "derive": part, "min": low, "max": high, "step": 1}
+        fields[part] = NumberField.model_validate(of_birth)
+    score = parse_rule("score(birth: same -> 4, same(year) and (same(month) or same(day)) -> 4) >= 1")
+    assert isinstance(score, Score)
+    (birth,) = score.comparisons
+    assert merge_levels(birth, fields).levels == birth.levels[1:]
+    # A birth in 1940 has no year of this range.
+    fields["year"] = fields["year"].model_copy(update={"min": 1950})
+    assert merge_levels(birth, fields) == birth

@@ -48,92 +48,13 @@ _STREETS = [
     *("straat", "laan", "plein", "utca", "u", "út", "tér", "strada", "bulevardul", "ulica", "ul", "ulice"),
     *("gatan", "vej", "gade", "katu", "nr", "no"),
 ]
-_LEGAL_FORMS = [
-    *(
-        "ltd",
-        "limited",
-        "plc",
-        "llc",
-        "llp",
-        "lp",
-        "inc",
-        "incorporated",
-        "corp",
-        "corporation",
-        "co",
-        "company",
-    ),
-    *(
-        "pty",
-        "pvt",
-        "gmbh",
-        "ggmbh",
-        "mbh",
-        "gesellschaft",
-        "ag",
-        "kg",
-        "kgaa",
-        "ohg",
-        "ug",
-        "gbr",
-        "ek",
-        "ev",
-    ),
-    *(
-        "eg",
-        "se",
-        "sa",
-        "sas",
-        "sasu",
-        "sarl",
-        "eurl",
-        "snc",
-        "scop",
-        "sl",
-        "slu",
-        "sau",
-        "sociedad",
-        "limitada",
-    ),
-    *("lda", "ltda", "eireli", "spa", "srl", "srls", "sapa", "bv", "nv", "vof", "cv", "bvba", "stichting"),
-    *(
-        "sp",
-        "z",
-        "oo",
-        "spzoo",
-        "spj",
-        "spk",
-        "sro",
-        "spol",
-        "as",
-        "vos",
-        "ks",
-        "kft",
-        "zrt",
-        "nyrt",
-        "bt",
-        "kkt",
-    ),
-    *(
-        "doo",
-        "dd",
-        "jdoo",
-        "dno",
-        "ab",
-        "hb",
-        "kb",
-        "a/s",
-        "aps",
-        "ivs",
-        "asa",
-        "ans",
-        "da",
-        "oy",
-        "oyj",
-        "ky",
-    ),
-    *("&", "+", "and", "und", "et", "en", "og", "och", "ja", "the"),
-]
+_LEGAL_FORMS = (
+    "ltd limited plc llc llp lp inc incorporated corp corporation co company pty pvt gmbh ggmbh mbh ag kg "
+    "kgaa ohg ug gbr ek ev eg gesellschaft se sa sas sasu sarl eurl snc scop sl slu sau sociedad limitada "
+    "lda ltda eireli spa srl srls sapa bv nv vof cv bvba stichting sp z oo spzoo spj spk sro spol as vos "
+    "ks kft zrt nyrt bt kkt doo dd jdoo dno ab hb kb a/s aps ivs asa ans da oy oyj ky & + and und et en "
+    "og och ja the"
+)
 """And words between names."""
 _CURRENCIES = ["eur", "usd", "gbp", "chf", "€", "$", "£"]
 _FILTER = 'encoder = { kind = "bloom", bits = 64, hashes = 1, grams = 2 }'
@@ -251,7 +172,7 @@ _SIMPLE: dict[ColumnKind, tuple[tuple[str, ...], str]] = {
     ColumnKind.COMPANY: (
         (
             _TEXT,
-            f'clean = ["brackets", "accents", {{ drop = {quote(_LEGAL_FORMS)} }}, "punctuation"]',
+            f'clean = ["brackets", "accents", {{ drop = {quote(_LEGAL_FORMS.split())} }}, "punctuation"]',
             _LONGER_FILTER,
         ),
         "Without legal forms: of Acme Ltd. and ACME Limited the acme.",

@@ -48,7 +48,7 @@ def _reached(each: Levels, tables: Tables, rows: Rows, compared: Rows) -> Levels
     if all(reached) or not any(reached):
         return each
     kept = tuple(level for level, met in zip(each.levels, reached, strict=True) if met)
-    return merge_levels(replace(each, levels=kept))
+    return merge_levels(replace(each, levels=kept), tables.fields)
 
 
 def _count(each: Levels, tables: Tables, left: Rows, right: Rows) -> list[int]:

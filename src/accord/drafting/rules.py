@@ -124,14 +124,14 @@ def _require_more(answers: Answers, fields: Fields, score: Score) -> Rule:
     for one in scored:
         declared = answers.cardinality.get(one.name, usual_class(one.kind))
         if one.kind not in _ALONE or declared != "unique":
-            score = _keep_below(score, {name for name, each in columns.items() if each == {one.name}})
+            score = _keep_below(score, fields, {name for name, each in columns.items() if each == {one.name}})
     names = {one.name for one in scored if one.kind in _CALLED}
     if reached_by(score, names, fields) is None:
         return score
     return parse_rule(f"{score}{_known_besides(answers, scored)}")
 
 
-def _keep_below(score: Score, names: Set[str]) -> Score:
+def _keep_below(score: Score, fields: Fields, names: Set[str]) -> Score:
     """The score, which these fields by themselves do not reach: the largest weights are made smaller."""
     each = [*score.comparisons]
     places = [place for place, one in enumerate(each) if {*fields_of(Score((one,), 1))} <= names]
@@ -139,7 +139,7 @@ def _keep_below(score: Score, names: Set[str]) -> Score:
         place = max(places, key=lambda place: max(each[place].weights))
         most = max(each[place].weights) - 1
         levels = tuple(Level(level.when, min(level.weight, most)) for level in each[place].levels)
-        each[place] = merge_levels(Levels(levels, each[place].otherwise))
+        each[place] = merge_levels(Levels(levels, each[place].otherwise), fields)
     return Score(tuple(each), score.least)
 
 

@@ -132,13 +132,13 @@ def _usual(name: str, spec: FieldSpec) -> Levels:
     return Levels(tuple(levels), _DIFFERS)
 
 
-def put_weights(comparisons: Comparisons, weights: Weights, least: int) -> Score:
+def put_weights(comparisons: Comparisons, weights: Weights, least: int, fields: Fields) -> Score:
     """The score with these weights, without levels and comparisons that decide nothing."""
     found = []
     for each, given in zip(comparisons, weights, strict=True):
         if len(set(given)) > 1:
             levels = tuple(Level(level.when, one) for level, one in zip(each.levels, given, strict=False))
-            found.append(merge_levels(Levels(levels, given[-1])))
+            found.append(merge_levels(Levels(levels, given[-1]), fields))
     return Score(tuple(found), least)
 
 

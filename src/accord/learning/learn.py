@@ -141,7 +141,7 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
         if records is None and overlap is not None:
             raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
         found = from_splink(Path(splink), draft.fields, layouts[0])
-        return linkage.finish(draft, put_weights(found.comparisons, found.weights, 0), found)
+        return linkage.finish(draft, put_weights(found.comparisons, found.weights, 0, draft.fields), found)
     rule = compare_fields(compare, draft.fields) if compare else draft.rule
 
     def gather(draft: Agreement, all_fields: bool = False) -> LearntWeights:
@@ -303,7 +303,7 @@ def finish(
     precision: float | None = None,
 ) -> Learnt:
     """The draft with the weights that were found, and the threshold that is best for so many strangers."""
-    useful = put_weights(found.comparisons, found.weights, 0)
+    useful = put_weights(found.comparisons, found.weights, 0, draft.fields)
     if not useful.comparisons:
         raise UsageError(problem="Nothing that is compared tells matches from others. Compare other fields.")
     # From 0 on, a pair of which nothing is known would match.
@@ -316,7 +316,7 @@ def finish(
         for of in (found.choice, found.expected)
     )
     chosen = choose(points, allowed, precision)
-    learnt = with_score(rule, put_weights(found.comparisons, found.weights, chosen.least))
+    learnt = with_score(rule, put_weights(found.comparisons, found.weights, chosen.least, draft.fields))
     made = draft.model_copy(update={"rule": learnt, "learnt_from": origin})
     # Another rule may want more disclosed, or another protocol.
     require_sound(made)

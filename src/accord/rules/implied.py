@@ -17,7 +17,8 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from accord.fields.schema import agreed_columns
+from accord.fields.recipe import DATE_WORDS
+from accord.fields.schema import DateField, NumberField, agreed_columns
 from accord.rules.rule import (
     And,
     Edit,
@@ -28,6 +29,7 @@ from accord.rules.rule import (
     Mismatches,
     Missing,
     Not,
+    OneField,
     Or,
     Predicate,
     Rarity,
@@ -135,17 +137,18 @@ def _known_out(score: Score) -> Rule:
     return And(()) if open_.least <= open_.lowest else open_
 
 
-def implies(rule: Rule, other: Rule) -> bool:
-    """Whether the other rule holds wherever this one does, as far as it is seen."""
+def implies(rule: Rule, other: Rule, fields: Fields | None = None) -> bool:
+    """Whether the other rule holds wherever this one does, as far as it is seen; with the fields, also that
+    the same day has the same year, month and day of the month."""
     if rule == other:
         return True
     match rule, other:
         case _, And(parts) if parts:
-            return all(implies(rule, part) for part in parts)
-        case And(parts), _ if any(implies(part, other) for part in parts):
+            return all(implies(rule, part, fields) for part in parts)
+        case And(parts), _ if any(implies(part, other, fields) for part in parts):
             return True
         case _, Or(parts):
-            return any(implies(rule, part) for part in parts)
+            return any(implies(rule, part, fields) for part in parts)
         case Similar(), Similar():
             return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
         case Rarity(), Rarity():
@@ -161,10 +164,29 @@ def implies(rule: Rule, other: Rule) -> bool:
             return names == other.fields and rule.bound <= other.bound
         case Within(), Within():
             return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
-        case Same(of_a, field_b=of_b), Within() | Edit() | Mismatches():
-            return (of_a, of_b) == (other.field, other.field_b)
+        case Same(), Same() | Within() | Edit() | Mismatches():
+            return _equal_gives(rule, other, fields or {})
         case _:
             return False
+
+
+def _equal_gives(equal: Same, other: OneField, fields: Fields) -> bool:
+    """Whether equal values of a field are near each other, or have the same parts in another field."""
+    pairs = (equal.field, other.field), (equal.field_b, other.field_b)
+    if isinstance(other, Same):
+        return all(_is_part(part, name, fields) for name, part in pairs)
+    return all(name == read for name, read in pairs)
+
+
+def _is_part(name: str, of: str, fields: Fields) -> bool:
+    """Whether every day of a field has its year, its month or its day of the month in another."""
+    part, whole = fields.get(name), fields.get(of)
+    if not (isinstance(whole, DateField) and isinstance(part, NumberField) and part.derive in DATE_WORDS):
+        return False
+    ranges = {"year": (whole.min.year, whole.max.year), "month": (1, 12), "day": (1, 31)}
+    low, high = ranges[str(part.derive)]
+    read_alike = part.columns(name) == whole.columns(of) and part.missing_values == whole.missing_values
+    return read_alike and whole.derive is None and part.step == 1 and part.min <= low and high <= part.max
 
 
 def accepts_unseen(rule: Rule) -> tuple[str, ...]:

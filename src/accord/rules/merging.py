@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from accord.rules.implied import implies
 from accord.rules.rule import And, Level, Levels, Missing, OneField, Or, Rule, predicates, read_by
+from accord.rules.thresholds import Fields
 from accord.side import Side
 
 
-def merge_levels(of: Levels) -> Levels:
+def merge_levels(of: Levels, fields: Fields) -> Levels:
     """The comparison without levels that decide nothing."""
     kept: list[Level] = []
     for level in reversed(of.levels):
         # All later levels that may hold where this one does not count.
         rivals = [one for one in kept if not _excludes(level.when, one.when)]
         if rivals:
-            decides = rivals[0].weight != level.weight or not implies(level.when, rivals[0].when)
+            decides = rivals[0].weight != level.weight or not implies(level.when, rivals[0].when, fields)
         else:
             decides = level.weight != of.otherwise
         if decides:
