@@ -391,10 +391,10 @@ def test_at_a_terminal_enter_takes_what_is_shown(
 ) -> None:
     monkeypatch.chdir(shop)
     # A slip, the types, a change, Enter; names, sizes, copies, classes, how often, how many, how long.
-    # Then values, a range, a distance, what to show.
+    # Then values, a range, what to show.
     often = ("monthly", "30%", "60")
     typed = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "", "", "")
-    answer(monkeypatch, *typed, *often, "Sony,Bose", "0..500", "", "brand")
+    answer(monkeypatch, *typed, *often, "Sony,Bose", "0..500", "brand")
     init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "'brnd' is not a column type" in shown
@@ -502,7 +502,7 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     parties = ("?", "party-b", "party-b", "south")
     sizes = ("many", "0", "30000000", "100", "100")
     copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds maker=empty")
-    values, ranges, within = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500"), ("-1", "2")
+    values, ranges = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500")
     often = ("daily", "once", "many", "120%", "0.4", "-1", "5")
     answer(
         monkeypatch,
@@ -513,7 +513,6 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         *often,
         *values,
         *ranges,
-        *within,
         "maker prize",
         "maker",
     )
@@ -534,13 +533,12 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         ("(they are hashed)", "'Sony,sony': values must differ from each other"),
         ("[0..100000]", "'cheap': does not give two days or numbers."),
         ("[0..100000]", "'500..0': max must not be below min."),
-        ("(as prices) [1]", "'-1': is not a number of at least 0."),
         ("Enter for nothing", "'maker prize': names no such field of the draft. Did you mean 'price'?"),
     ):
         assert f"{question}:{refusal}" in shown
     agreed = read_agreement(shop / "agreement.toml")
     assert (agreed.parties.A, agreed.parties.B) == ("party-b", "south")
-    assert "--field price.range=0..500 --field price.within=2 " in shown
+    assert "--field price.range=0..500 " in shown
 
 
 def test_what_the_command_line_says_wrongly_is_not_asked_for(

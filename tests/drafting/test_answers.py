@@ -29,7 +29,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
             disclose=("brith",),
             values={"birth": ("x",)},
             ranges={"birth": ("1", "2"), "price": ("0", "x")},
-            within={"price": "-1"},
+            within={"latitude": "-1"},
             missing={"birth": "ignore"},
         )
     told = str(raised.value)
@@ -43,7 +43,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         assert word in told
     for word in ("'a': cannot be a party's name. A and B name the sides", "--rarity`: weighs family names"):
         assert word in told
-    for word in ("price.range=0..x", "price.within=-1", "birth.missing=ignore", "longitude"):
+    for word in ("price.range=0..x", "latitude.within=-1", "birth.missing=ignore", "longitude"):
         assert word in told
 
 

@@ -160,6 +160,12 @@ def test_things_and_places_have_a_score(typed: str, records: int) -> None:
     assert (found.agreement.protocol.name in ("laplace", "routed")) == (records > 50)
 
 
+def test_numbers_in_names_and_shares_of_amounts_may_be_missing() -> None:
+    found = draft("company price", (50, 50), missing_values={"company": ("n/a",), "price": ("0",)}).agreement
+    assert {*fields_of(found.rule)} >= {"company", "company_digits", "price", "price_log"}
+    assert all(found.fields[name].missing == "differs" for name in ("company_digits", "price_log"))
+
+
 RANGES = {"latitude": ("40.5", "41"), "longitude": ("-74.5", "-73.5")}
 
 

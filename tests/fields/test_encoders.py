@@ -64,6 +64,15 @@ def test_the_range_is_judged_before_rounding() -> None:
     assert bad(result) == {"is outside the agreed range 0 to 10": [0, 1]}
 
 
+def test_logarithms_are_of_amounts_as_they_are_read() -> None:
+    amounts = {**NUMBER, "min": -2, "max": 5, "step": "0.001", "derive": "log"}
+    result = encoded(pa.array(["1", "-1000", "1.01e0", "0.001", "0", "", "ten", "200000"]), **amounts)
+    assert codes(result)[:3] == [2000, 5000, 2004]
+    assert bad(result) == {"is not a number": [6], "is outside the agreed range 0.01 to 100000": [3, 4, 7]}
+    dear = encoded(pa.array(["50 EUR"]), **amounts, clean=[{"drop": ["eur"]}])
+    assert codes(dear) == [3699]
+
+
 def test_nan_and_infinity_of_a_float_column() -> None:
     result = encoded(pa.array([float("nan"), 1.0, float("inf"), 1e300]), **NUMBER)
     assert bad(result) == {"is not a number": [0, 2], "is outside the agreed range 0 to 10": [3]}

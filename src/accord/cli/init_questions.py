@@ -383,7 +383,6 @@ def _ask_within(seen: SeenTable, fields: list[Confirmed], told: Told) -> Told:
         ColumnKind.DATE: "days",
         ColumnKind.YEAR: "years",
         ColumnKind.NUMBER: "as numbers",
-        ColumnKind.PRICE: "as prices",
         ColumnKind.LATITUDE: "degrees, of places",
     }
     for one in _open(fields, told, "within", APART):

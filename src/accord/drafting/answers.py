@@ -39,7 +39,6 @@ RANGED = {
 APART = {
     ColumnKind.DATE: "3",
     ColumnKind.YEAR: "1",
-    ColumnKind.PRICE: "1",
     ColumnKind.NUMBER: "1",
     ColumnKind.LATITUDE: "0.001",
 }
@@ -53,7 +52,7 @@ MOST_COPIES = 64
 TITLES = ("title", "name", "product", "item", ColumnKind.COMPANY)
 """What a text is called that names a thing or a firm."""
 POLICIES = ("differs", "skip", "error")
-_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|digits|sound|start|end|key|code)")
+_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|digits|log|sound|start|end|key|code)")
 """Names of what may be made of another field."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, log10
 
 from accord.drafting.answers import LISTED, RANGED, Answers
 from accord.drafting.kinds import ColumnKind, Confirmed
@@ -57,6 +58,7 @@ _LEGAL_FORMS = (
 )
 """And words between names."""
 _CURRENCIES = ["eur", "usd", "gbp", "chf", "€", "$", "£"]
+_NO_CURRENCIES = f"clean = [{{ drop = {quote(_CURRENCIES)} }}]"
 _FILTER = 'encoder = { kind = "bloom", bits = 64, hashes = 1, grams = 2 }'
 _LONGER_FILTER = 'encoder = { kind = "bloom", bits = 128, hashes = 1, grams = 2 }'
 _LONG_FILTER = 'encoder = { kind = "bloom", bits = 256, hashes = 1, grams = 3 }'
@@ -64,6 +66,7 @@ _LETTERS = 'clean = ["accents", "letters only"]'
 _HASH = 'encoder = "hash"'
 _TEXT = 'type = "text"'
 _UNREAD = 'other = "missing"'
+_MAY_LACK = 'missing = "differs"'
 PHONE_DIGITS = 8
 """Without the code of the country, and the zero that stands in its place."""
 LIST_OF_SURNAMES = "us-surnames-1990"
@@ -140,7 +143,7 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
     lines = [*block.lines]
     if values := answers.missing_values.get(source):
         lines.append(f"missing_values = {quote(values)}")
-    if lines[-1] != 'missing = "differs"':
+    if _MAY_LACK not in lines:
         lines.append(f'missing = "{answers.policy_of(source)}"')
     return Block(block.name, tuple(lines), block.comment)
 
@@ -194,7 +197,7 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
             lines = ('type = "category"', f'from = "{one.name}"', 'derive = "initial"')
             yield Block("middle_initial", (*lines, f"values = {_INITIALS}", _UNREAD))
         case ColumnKind.COMPANY:
-            digits = (_TEXT, f'from = "{one.name}"', 'clean = ["digits only"]', _HASH, 'missing = "differs"')
+            digits = (_TEXT, f'from = "{one.name}"', 'clean = ["digits only"]', _HASH, _MAY_LACK)
             yield Block(f"{one.name}_digits", digits, "Branches that share a name differ by a number.")
         case ColumnKind.TEXT if not answers.about_people and one.name == answers.title:
             model = (_TEXT, f'from = "{one.name}"', _CODE, 'derive = "code"', _FILTER)
@@ -205,6 +208,8 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
             yield _listed(one, answers)
         case kind if kind in RANGED:
             yield _ranged(one, answers)
+            if kind is ColumnKind.PRICE:
+                yield _logarithm(one, answers)
 
 
 def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
@@ -252,6 +257,22 @@ def _listed(one: Confirmed, answers: Answers) -> Block:
     return Block(one.name, ('type = "category"', listed, 'other = "bin"'), note)
 
 
+def _logarithm(one: Confirmed, answers: Answers) -> Block:
+    """The logarithm of an amount: for shares of it, in steps of about 0.2 %."""
+    most = max(map(abs, map(float, answers.range_of(one))))
+    last = max(1, ceil(log10(most))) if most else 1
+    lines = (
+        'type = "number"',
+        f'from = "{one.name}"',
+        _NO_CURRENCIES,
+        'derive = "log"',
+        f"min = -2\nmax = {last}\nstep = 0.001",
+        _UNREAD,
+        _MAY_LACK,
+    )
+    return Block(f"{one.name}_log", lines, "For levels within a share of the amount: 0.1 is 10 %.")
+
+
 def _ranged(one: Confirmed, answers: Answers) -> Block:
     low, high = answers.range_of(one)
     limits = (f"min = {low}", f"max = {high}", _UNREAD)
@@ -263,7 +284,6 @@ def _ranged(one: Confirmed, answers: Answers) -> Block:
         case ColumnKind.NUMBER:
             return Block(one.name, ('type = "number"', *limits, "step = 0.01"))
         case ColumnKind.PRICE:
-            clean = f"clean = [{{ drop = {quote(_CURRENCIES)} }}]"
-            return Block(one.name, ('type = "number"', clean, *limits, "step = 0.01"))
+            return Block(one.name, ('type = "number"', _NO_CURRENCIES, *limits, "step = 0.01"))
         case _:
             return Block(one.name, (f'type = "{one.kind}"', *limits))

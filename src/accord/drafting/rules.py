@@ -60,7 +60,7 @@ _LEVELS = {
     ColumnKind.YEAR: ("same", "within {far}"),
     ColumnKind.COMPANY: ("dice >= 0.95", "dice >= 0.8", "dice >= 0.65", "dice >= 0.5", "dice >= 0.4"),
     ColumnKind.TEXT: _TITLE,
-    ColumnKind.PRICE: ("within {far}", "within {far0}", "within {far00}"),
+    ColumnKind.PRICE: ("same", "within({name}_log, 0.01)", "within({name}_log, 0.1)"),
     ColumnKind.NUMBER: ("same", "within {far}", "within {far0}"),
     ColumnKind.LATITUDE: tuple(f"euclidean(latitude, longitude) <= {far}" for far in ("{far}", "{far0}")),
 }
@@ -176,7 +176,7 @@ def _comparisons(answers: Answers) -> Iterator[str]:
 
 def _comparison(answers: Answers, one: Confirmed, levels: tuple[str, ...]) -> str:
     far = Fraction(answers.within_of(one)) if one.kind in APART else Fraction(0)
-    whens = [level.format(far=text(far), far0=text(10 * far), far00=text(50 * far)) for level in levels]
+    whens = [level.format(name=one.name, far=text(far), far0=text(10 * far)) for level in levels]
     whens += _missing(answers, one)
     held = ", ".join(f"{when} -> {0 if when.startswith('missing') else 1}" for when in dict.fromkeys(whens))
     return held if one.kind is ColumnKind.LATITUDE else f"{one.name}: {held}"

@@ -201,6 +201,10 @@ def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask], whose: str
     finite = np.isfinite(numbers)
     missing = _missing(cells)
     bad[no_number] = bad.get(no_number, np.zeros_like(missing)) | ~finite
+    if spec.is_log:
+        # Of 0 below every range.
+        logs = np.full_like(numbers, float(spec.min) - 1)
+        numbers = np.log10(np.abs(numbers), out=logs, where=finite & (numbers != 0))
     steps = np.rint(np.where(finite, numbers, 0.0) / float(spec.step)) - spec.first
     # Judged before rounding: 23.4 is not within 0 to 23.
     other = (numbers < float(spec.min)) | (numbers > float(spec.max)) | (steps < 0) | (steps > spec.high)
@@ -244,4 +248,6 @@ def _outside(spec: NumberField | CategoryField | DateField) -> str:
         return "not in the agreed list of values"
     if isinstance(spec, DateField):
         return f"outside the agreed range {spec.min} to {spec.max}"
+    if spec.is_log:
+        return f"outside the agreed range {10 ** float(spec.min):g} to {10 ** float(spec.max):g}"
     return f"outside the agreed range {written(spec.min)} to {written(spec.max)}"

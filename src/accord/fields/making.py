@@ -130,9 +130,11 @@ def make(name: str, spec: FieldSpec, cells: Cells) -> Made:
         return _make_of_days(spec, cells, columns[0], bad)
     if isinstance(spec, FrequencyField):
         return Made(cells.classes[name].of(cells.text(columns, spec)), bad)
-    if isinstance(spec, TextField | CategoryField) or spec.clean or spec.derive is not None:
+    # Logarithms are of numbers as they are read, not of their text.
+    derive = None if isinstance(spec, NumberField) and spec.is_log else spec.derive
+    if isinstance(spec, TextField | CategoryField) or spec.clean or derive is not None:
         text = cells.text(columns, spec)
-        return Made(text if spec.derive is None else derive_text(text, spec.derive), bad)
+        return Made(text if derive is None else derive_text(text, derive), bad)
     return Made(_numbers(cells, columns[0], spec.missing_values), bad)
 
 

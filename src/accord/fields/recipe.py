@@ -40,7 +40,9 @@ StepName = Literal[
 ]
 DateWord = Literal["year", "month", "day"]
 SoundWord = Literal["soundex", "metaphone", "nysiis"]
-DeriveName = Literal["initial", "code", "soundex", "metaphone", "nysiis", "year", "month", "day", "swapped"]
+DeriveName = Literal[
+    "initial", "code", "soundex", "metaphone", "nysiis", "year", "month", "day", "swapped", "log"
+]
 STEPS: tuple[str, ...] = get_args(StepName)
 DATE_WORDS: tuple[str, ...] = get_args(DateWord)
 SOUNDS: tuple[str, ...] = get_args(SoundWord)
@@ -172,7 +174,7 @@ class Recipe(Spec):
     """Cells that hold one of these count as empty, for this field. Each column is compared by itself, before
     it is cleaned: texts as they are folded, days such as `1900-01-01` and numbers as such."""
     derive: Derive | None = None
-    """What is taken from the cleaned text, or from the day, instead of it."""
+    """What is taken from the cleaned text, from the day or from the number, instead of it."""
 
     later: ClassVar[tuple[str, ...]] = ("clean", "missing_values", "derive")
     """Options that came after the first agreements were signed."""

@@ -190,7 +190,7 @@ class _Ranged(_Field):
 class NumberField(_Ranged):
     """A number kept as a whole multiple of `step`, from `min` to `max`."""
 
-    derives: ClassVar = ("prefix", "suffix", *DATE_WORDS)
+    derives: ClassVar = ("prefix", "suffix", "log", *DATE_WORDS)
 
     type: Literal["number"]
     min: Exact
@@ -220,6 +220,11 @@ class NumberField(_Ranged):
     @property
     def high(self) -> int:
         return int((self.max - self.min) / self.step)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether values are decimal logarithms: equal differences are equal ratios of amounts."""
+        return self.derive == "log"
 
 
 class LatitudeField(NumberField):

@@ -336,6 +336,8 @@ def _alike(cells: pa.Array) -> _Cells:
 
 def _numbers(spec: NumberField, steps: NDArray[np.int64]) -> pa.Array:
     """Texts of these steps of a number."""
+    if spec.is_log:
+        return pa.array(np.char.mod("%.6g", 10 ** (float(spec.min) + steps * float(spec.step))))
     scale = 1
     while (spec.step * scale).denominator != 1 and scale < _FINEST:
         scale *= 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import floor, isqrt
+from math import floor, isqrt, log10
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,10 @@ def step_of(spec: FieldSpec) -> Fraction:
 
 
 def within_steps(rule: Within, fields: Fields) -> int:
-    """Of A's field; B's has the same step (check.py)."""
-    return min(_FARTHEST, floor(rule.bound / step_of(fields[rule.field])))
+    """Of A's field; B's has the same step (check.py). Of logarithms the amount is a share: 0.1 is 10 %."""
+    spec = fields[rule.field]
+    bound = Fraction(log10(1 + rule.bound)) if isinstance(spec, NumberField) and spec.is_log else rule.bound
+    return min(_FARTHEST, floor(bound / step_of(spec)))
 
 
 def squared_steps(rule: Euclidean, fields: Fields) -> int:
