@@ -130,7 +130,6 @@ def test_answers_reach_the_draft() -> None:
         records=[100, 200],
         values={"brand": ["Sony", "Bose"]},
         ranges={"price": (0, 500)},
-        within={"price": 2},
         missing={"price": "skip"},
         missing_values={"title": ["n/a"]},
         answer="count",
@@ -141,7 +140,6 @@ def test_answers_reach_the_draft() -> None:
     )
     assert said.answers.records == (100, 200)
     assert said.answers.ranges == {"price": ("0", "500")}
-    assert said.answers.within == {"price": "2"}
     assert said.answers.count_epsilon == "1/2"
     assert (said.as_of, said.answers.values["brand"]) == (date(2024, 6, 30), ("Sony", "Bose"))
 

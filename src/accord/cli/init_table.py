@@ -54,6 +54,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
         seen, told = ask_all(seen, told)
     else:
         told = replace(told, suggested=suggest_answers(seen, told.as_of, date.today()))
+        _tell_own(_tell_fields(seen, told))
         _tell_left_out(seen, told)
     _require_answers(seen, told)
     answers = confirmed(seen, answers_of(seen, told), told.make_ids)
@@ -169,6 +170,14 @@ def _look(told: Told, is_agreed: bool = False) -> SeenTable:
     for number in seen.look.nameless:
         say(f"Column {number} has neither a name nor cells: it is left out.", err=True)
     return (seen.sought() if is_agreed else seen).typed(told.types, told.make_ids)
+
+
+def _tell_fields(seen: SeenTable, told: Told) -> str:
+    """Where nobody is asked, which fields the columns are."""
+    from accord.drafting.confirming import find_fields
+
+    fields = [(one.is_.name, " + ".join(one.own)) for one in find_fields(seen.columns, told.as_of)]
+    return "Fields: " + ", ".join(f"{name} ('{column}')" for name, column in fields) + "."
 
 
 def _tell_left_out(seen: SeenTable, told: Told) -> None:

@@ -56,8 +56,8 @@ class Suggestion:
         return any(name not in said for suggested, said in pairs for name in suggested)
 
 
-def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> Suggestion:
-    """What the columns of a table suggest about its fields."""
+def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date, copies: int = 1) -> Suggestion:
+    """What the columns of a table suggest about its fields, and so many copies of a person."""
     by_column = {sample.column: sample for sample in samples}
     cardinality: dict[str, Cardinality] = {}
     ranges: dict[str, tuple[str, str]] = {}
@@ -70,13 +70,13 @@ def suggest(fields: Iterable[Found], samples: Sequence[Sample], today: date) -> 
             most = max(parts, key=lambda sample: sample.distinct)
             joined = len(parts) > 1 and kind in _OF_BIRTH
             often_empty += [name] * is_often_empty(min(sample.filled_share for sample in parts))
-            cardinality[name] = "unique" if joined else classify(most.distinct, most.size)
+            cardinality[name] = "unique" if joined else classify(most.distinct, most.size, copies)
         whole = parts if len(parts) == 1 else [by_column[year] for year in _of_year(one) if year in by_column]
         if kind in RANGED and whole and (limits := _limit(kind, whole[0], today)):
             ranges[name] = limits
         elif kind in _OF_BIRTH:
             ranges[name] = _limit_births(kind, 1900, today)
-    return Suggestion(cardinality, ranges, tuple(often_empty))
+    return Suggestion(cardinality, ranges, tuple(often_empty), copies)
 
 
 def _of_year(field: Found) -> list[str]:

@@ -7,6 +7,7 @@ party's own table: a field of seven values that is declared unique looks like a 
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal, get_args
 
 Cardinality = Literal["few", "hundreds", "thousands", "unique"]
@@ -33,22 +34,30 @@ _OFTEN_EMPTY = 0.6
 """A field with a smaller share of filled cells is often empty."""
 
 
-def classify(distinct: int, filled: int) -> Cardinality:
-    """The class of a column with so many different values among its filled cells."""
-    if distinct >= _UNIQUE * filled:
+def classify(distinct: int, filled: int, copies: int = 1) -> Cardinality:
+    """The class of a column with so many different values among its filled cells, where a person or thing has
+    up to so many records."""
+    if distinct >= _UNIQUE * _entities(filled, copies):
         return "unique"
     if distinct <= _MOST["few"]:
         return "few"
     return "hundreds" if distinct <= _MOST["hundreds"] else "thousands"
 
 
-def contradicts(declared: Cardinality, distinct: int, filled: int) -> bool:
+def _entities(filled: int, copies: int) -> float:
+    """How many have so many cells, if each has one to so many."""
+    return 2 * filled / (1 + copies)
+
+
+def contradicts(declared: Cardinality, distinct: int, filled: int, copies: int = 1) -> bool:
     """Whether a column has far fewer or far more values than declared. Short columns contradict nothing."""
     if filled < _FEWEST:
         return False
     most = {**_MOST, "thousands": filled, "unique": filled}[declared]
-    least = {"few": 1, "hundreds": _MOST["few"], "thousands": _MOST["hundreds"], "unique": _UNIQUE * filled}
-    return distinct > _SLACK * most or _SLACK * distinct < min(least[declared], _UNIQUE * filled)
+    least = {"few": 1, "hundreds": _MOST["few"], "thousands": _MOST["hundreds"], "unique": inf}
+    return distinct > _SLACK * most or _SLACK * distinct < min(
+        least[declared], _UNIQUE * _entities(filled, copies)
+    )
 
 
 def is_often_empty(filled_share: float) -> bool:

@@ -28,20 +28,22 @@ _MORE_COPIES = 0.25
 
 def contradictions(agreement: Agreement, side: Side | None, records: Records) -> Iterator[Fault]:
     """All that a table refutes."""
+    expected, sides = agreement.expected, [side] if side is not None else [*Side]
+    agreed = 1 if expected is None else max(expected.copies.of(one) for one in sides)
     for name, spec in agreement.fields.items():
         if spec.cardinality is None or spec.columns(name) != (name,):
             continue
         column = records.columns[name]
         filled = int(column.present.sum())
         distinct = _count_distinct(column)
-        if contradicts(spec.cardinality, distinct, filled):
-            own = classify(distinct, filled)
+        if contradicts(spec.cardinality, distinct, filled, agreed):
+            own = classify(distinct, filled, agreed)
             yield Fault(
                 f"field '{name}'",
                 f"has {MEANINGS[own]} in your table, and {MEANINGS[spec.cardinality]} in the agreement.",
                 f"Right column? Agree on its class: `accord init --field {name}.cardinality={own}`.",
             )
-    if fault := _find_copies(agreement, side, records):
+    if fault := _find_copies(agreement, agreed, records):
         yield fault
 
 
@@ -55,12 +57,11 @@ def _count_distinct(column: Column) -> int:
     return len(np.unique(hashed))
 
 
-def _find_copies(agreement: Agreement, side: Side | None, records: Records) -> Fault | None:
+def _find_copies(agreement: Agreement, agreed: int, records: Records) -> Fault | None:
     """The fault that too many records match more others of their table than agreed."""
-    expected, count = agreement.expected, len(records)
-    if expected is None or not agreement.passes or count < 2:
+    count = len(records)
+    if agreement.expected is None or not agreement.passes or count < 2:
         return None
-    agreed = max(expected.copies.of(one) for one in ([side] if side is not None else Side))
     rows = np.sort(np.random.default_rng(0).permutation(count)[:_LOOKED_AT])
     some = {name: rows_of(column, rows) for name, column in records.columns.items()}
     tables, copies, tried = Tables(agreement.fields, some, records.columns), np.zeros(len(rows), np.int64), 0
@@ -77,7 +78,8 @@ def _find_copies(agreement: Agreement, side: Side | None, records: Records) -> F
     usual = int(np.quantile(copies, 0.98, method="higher"))
     return Fault(
         "",
-        f"At least {over / len(rows):.0%} of your records match {agreed} or more others of your table. "
-        f"The agreement expects at most {agreed} of one person or thing.",
-        f"Agree on {usual} copies, with `accord init --copies`, or remove copies from your table.",
+        f"The rule takes at least {over / len(rows):.0%} of your records for {agreed} or more others of your "
+        f"own table. The agreement expects at most {agreed} of one person or thing.",
+        f"If they are copies, agree on {usual}, with `accord init --copies`. If they are relatives or "
+        "branches, the rule must ask for more: `accord init --precision 0.99`, or another field.",
     )

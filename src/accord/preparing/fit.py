@@ -20,11 +20,13 @@ from accord.drafting.fitting import Fitted, fit
 from accord.drafting.kinds import ColumnKind
 from accord.drawing import draw
 from accord.errors import ContradictionError, DataError, Fault, FaultyError, UsageError
+from accord.exact import text
 from accord.fields.schema import CategoryField
 from accord.forecast.expected import look_ahead
 from accord.preparing.facts import tell_counting
 from accord.preparing.own_table import Reading, TableCheck, check_table, write_layout
 from accord.preparing.seen import SeenTable
+from accord.privacy.budget import UNCOVERED
 from accord.rules.rule import Score, fields_of, scores_of
 from accord.side import Side
 from accord.table.field_source import OF_NAMES, Source
@@ -256,7 +258,14 @@ def tell_meeting(agreement: Agreement, found: TableCheck) -> str:
         parts.append(f"{over:,} places are missing in full keys")
     if found.coverage.count:
         parts.append(f"the promise does not cover {tell_share(found.coverage.count, count)}")
-    return f"{', '.join(parts)}."
+    told = f"{', '.join(parts)}."
+    if found.coverage.count > UNCOVERED * count:
+        crowded = max(found.coverage.passes, key=lambda one: one.uncovered)
+        told += (
+            f" A run does not start above {text(100 * UNCOVERED)} %: a larger `cap` in the agreement helps, "
+            f"of '{crowded.name}' above all, or another pass; or allow more (`uncovered=`)."
+        )
+    return told
 
 
 def tell_crowded(agreed: Agreement, check: TableCheck) -> str:

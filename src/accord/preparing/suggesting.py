@@ -7,7 +7,6 @@ A suggestion stays with the owner until it is confirmed. On a terminal it is sho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from itertools import combinations
 
@@ -32,8 +31,8 @@ _RARE = 0.02
 
 def suggest_answers(seen: SeenTable, as_of: date | None, today: date) -> Suggestion:
     """Classes, limits and copies of the fields that the columns of a table are."""
-    suggestion = suggest(find_fields(seen.columns, as_of), seen.look.samples, today)
-    return replace(suggestion, copies=suggest_copies(seen, as_of))
+    copies = suggest_copies(seen, as_of)
+    return suggest(find_fields(seen.columns, as_of), seen.look.samples, today, copies)
 
 
 def suggest_copies(seen: SeenTable, as_of: date | None) -> int:
