@@ -44,6 +44,9 @@ _TELL_APART = frozenset(
     {ColumnKind.BIRTH, ColumnKind.BIRTH_YEAR, ColumnKind.STREET, ColumnKind.PHONE, ColumnKind.EMAIL}
 )
 _TURNED, _ANOTHER = 0.5, 0.4
+_REGION, _PLACE, _OF_TOWN = "region", 10_007, 3
+_NESTED = frozenset({ColumnKind.CITY, ColumnKind.POSTCODE})
+"""Types of which one follows from the other, as a region does: ranks of one turn are nested."""
 _SECOND_NAMES = 997
 _INITIALS = 0.4
 _DEGREES = 0.0003
@@ -174,6 +177,11 @@ class _Table:
     def draw(self, one: Confirmed, declared: Cardinality, turn: int, title: str | None) -> pa.Array:
         """Cells with as many different values as declared: those of a few things, or of a few people."""
         count = count_values(declared, RECORDS)
+        is_region = one.name.rstrip("_0123456789") == _REGION
+        if is_region and self.about_people:
+            return _regions(self, count, turn)
+        if is_region or one.kind in _NESTED:
+            turn = _PLACE
         if one.kind is ColumnKind.CATEGORY:
             return draw_values(self.rng, self.whose, count, self.other, turn)
         if one.kind in _DRAWN or one.kind is ColumnKind.TEXT:
@@ -226,6 +234,15 @@ def _second_names(table: _Table) -> pa.Array:
     names = pa.array(known).take(pa.array((table.whose * 7919) % _SECOND_NAMES))
     lacks = (table.whose % 3 > 0) | (table.rng.random(len(names)) < (0.1 if table.other else 0.02))
     return pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), names)
+
+
+def _regions(table: _Table, count: int, turn: int) -> pa.Array:
+    """Those of the towns, which the first digits of a postcode name."""
+    towns = pc.utf8_slice_codeunits(table.people["postcode"].combine_chunks(), 0, _OF_TOWN)
+    figures = pc.fill_null(pc.replace_substring_regex(towns, r"\D|^$", "0"), "0")
+    ranks = np.asarray(figures.cast(pa.int64())) % count
+    names = pa.array(things.draw_words(count, turn)[ranks])
+    return pc.if_else(pc.is_valid(towns), names, pa.scalar(None, pa.string()))
 
 
 def _middle_names(table: _Table) -> pa.Array:
