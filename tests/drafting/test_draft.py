@@ -349,3 +349,11 @@ def test_a_field_of_few_values_is_no_match_alone(declared: str) -> None:
     agreed = draft("text:title text:kind year", (400, 400), cardinality={"kind": declared}).agreement
     assert "kind" not in enough_alone(agreed.rule, agreed.fields)
     assert "year" not in enough_alone(agreed.rule, agreed.fields)
+
+
+@pytest.mark.parametrize("range_", [("1990-01-01", "2030-12-31"), ("2025-01-01", "2025-12-31")])
+def test_weights_of_days_do_not_depend_on_the_agreed_range(range_: tuple[str, str]) -> None:
+    drafted = draft("date text price", (400, 400), ranges={"date": range_}).agreement
+    usual = draft("date text price", (400, 400)).agreement
+    assert drafted.rule == usual.rule
+    assert "date" in fields_of(drafted.rule)

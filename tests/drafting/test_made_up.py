@@ -43,3 +43,9 @@ def test_some_records_have_a_name_and_little_else() -> None:
     lacks = made.a["text"].is_null().to_numpy()
     assert 0.05 < lacks.mean() < 0.4
     assert not (lacks & made.a["name"].is_null().to_numpy()).mean() > 0.05
+
+
+def test_hundreds_of_days_lie_near_each_other() -> None:
+    made = make_up(fields(ColumnKind.DATE), RANGES, (("date", "hundreds"),))
+    days = np.array(made.a["date"].drop_null().to_pylist(), "datetime64[D]")
+    assert 80 < len(np.unique(days)) <= (days.max() - days.min()).astype(int) < 150

@@ -167,12 +167,15 @@ def draw_price(rng: Random, things: Things, whose: Ints, other: bool) -> pa.Arra
     return _err(rng, np.char.mod("%.2f", (usual[whose] * np.exp(own)).round(2)), other)
 
 
-def draw_day(rng: Random, things: Things, whose: Ints, other: bool) -> pa.Array:
-    """A day of some decades; the other table may have one soon after."""
-    first, span = np.datetime64("2000-01-01"), 9_000
-    days = (things.words[:, 4] * 15_485_863 + things.words[:, 5] * 32_452_843) % span
-    late = rng.choice([0, 1, 2, 7], len(whose), p=[0.9, 0.05, 0.03, 0.02] if other else [1, 0, 0, 0])
-    return _err(rng, np.datetime_as_string(first + (days[whose] + late).clip(0, span - 1)), other)
+def draw_day(rng: Random, things: Things, whose: Ints, other: bool, days: int | None = None) -> pa.Array:
+    """A day of some decades; the other table may have one soon after. Or one of so many `days`, as of
+    bookings and visits: the other table often has a later one."""
+    first, span = np.datetime64("2000-01-01"), days or 9_000
+    shares = [0.9, 0.05, 0.03, 0.02] if days is None else [0.6, 0.2, 0.15, 0.05]
+    day = (things.words[:, 4] * 15_485_863 + things.words[:, 5] * 32_452_843) % 9_000
+    day = day if days is None else (day * 7_919 % 9_973) % days
+    late = rng.choice([0, 1, 3, 7], len(whose), p=shares) if other else 0
+    return _err(rng, np.datetime_as_string(first + (day[whose] + late).clip(0, span - 1)), other)
 
 
 def draw_words(count: int, turn: int) -> Words:

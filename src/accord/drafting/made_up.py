@@ -177,6 +177,9 @@ class _Table:
     def draw(self, one: Confirmed, declared: Cardinality, turn: int, title: str | None) -> pa.Array:
         """Cells with as many different values as declared: those of a few things, or of a few people."""
         count = count_values(declared, RECORDS)
+        if one.kind is ColumnKind.DATE:
+            # One day follows another: far more of them are near each other than are equal.
+            return things.draw_day(self.rng, self.world, self.whose, self.other, count)
         is_region = one.name.rstrip("_0123456789") == _REGION
         if is_region and self.about_people:
             return _regions(self, count, turn)

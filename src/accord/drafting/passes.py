@@ -26,7 +26,7 @@ from accord.drafting.made_up import make_up
 from accord.exact import text
 from accord.fields.columns import Bits, Column
 from accord.fields.load import load_records
-from accord.learning.mistakes import relax
+from accord.learning.mistakes import relax_ranges
 from accord.planning.wrong_fields import SURVIVING, WRONG, wrong_fields
 from accord.rules.evaluate import Tables, holds
 
@@ -203,7 +203,7 @@ class _Trials:
     def __init__(self, answers: Answers, draft: Agreement) -> None:
         made = make_up(answers.fields, answers.map_, answers.classes, answers.often_empty)
         self._a, self._b = (
-            load_records(table, relax(draft.fields), draft.salt) for table in (made.a, made.b)
+            load_records(table, relax_ranges(draft.fields), draft.salt) for table in (made.a, made.b)
         )
         left, right = (
             np.asarray(pc.index_in(made.truth[name], value_set=records.ids)).astype(np.int64)

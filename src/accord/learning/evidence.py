@@ -35,7 +35,7 @@ from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning import labels as labelled
 from accord.learning.chances import Chances
 from accord.learning.drafts import refine
-from accord.learning.mistakes import Rates, relax, with_errors
+from accord.learning.mistakes import Rates, relax, relax_ranges, with_errors
 from accord.learning.passes import KnownMatches
 from accord.learning.patterns import (
     FOLDS,
@@ -193,7 +193,7 @@ def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:
         problem = f"The made-up tables have no {', '.join(lacking)}, which the draft reads."
         raise UsageError(problem=f"{problem} Give others, or none.")
     # Nobody can mend what is wrong with them.
-    specs = relax(asked.fields)
+    specs = relax_ranges(asked.fields, {*asked.draft.blocking_fields} & {*asked.fields})
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))
     found = _weigh(asked, a, b, labelled.rows_of(made.truth, a, b), Ratios(asked.score.comparisons))
     return replace(found, strangers=strangers_in(len(a)))

@@ -8,8 +8,10 @@ another row's, and a date stays between the first and the last of its column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +22,16 @@ from accord.datasets.people_errors import misdate
 from accord.datasets.people_typos import SLIPS
 from accord.fields.cleaning import swap
 from accord.fields.making import read_days
-from accord.fields.schema import FieldSpec, TextField, dated_columns
+from accord.fields.schema import DateField, FieldSpec, NumberField, TextField, dated_columns
 from accord.rules.rule import OneField, Rule, predicates
 from accord.table.layout import Layout
 
 Flags = NDArray[np.bool_]
 _ROOM = 2
 """Octets by which slips may make a text longer."""
+_DAYS = date(1900, 1, 1), date(2099, 12, 31)
+_MOST = 10_000
+"""Synthetic days are among these, and synthetic numbers from 0 up to this."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,22 @@ def relax(specs: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
     for name, spec in specs.items():
         skip = {"other": "skip"} if getattr(spec, "other", "") == "error" else {}
         changed[name] = spec.model_copy(update={"missing": "differs"} | skip)
+    return changed
+
+
+def relax_ranges(specs: Mapping[str, FieldSpec], bound: Collection[str] = ()) -> dict[str, FieldSpec]:
+    """The fields for synthetic records, whose days and numbers may lie outside the agreed ranges. What
+    the `bound` fields are made of stays within: bins are counted by them."""
+    changed, within = relax(specs), {column for name in bound for column in specs[name].columns(name)}
+    for name, spec in changed.items():
+        if within & {*spec.columns(name)}:
+            continue
+        if isinstance(spec, DateField):
+            first, last = min(spec.min, _DAYS[0]), max(spec.max, _DAYS[1])
+            changed[name] = spec.model_copy(update={"min": first, "max": last})
+        elif isinstance(spec, NumberField) and spec.type == "number":
+            most = max(spec.max, spec.step * int(_MOST / spec.step))
+            changed[name] = spec.model_copy(update={"min": min(spec.min, Fraction(0)), "max": most})
     return changed
 
 
