@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from accord.drafting.confirming import change, take_guesses
 from accord.drafting.fitting import Fitted, fit
@@ -64,6 +65,29 @@ def test_columns_of_tables_laid_out_alike_are_found_by_their_place() -> None:
     assert fitted_as_text({**table, "mehr": many}, **fields).lacking == ["text", "text_2"]
     turned = {"text": fields["text_2"], "text_2": fields["text"]}
     assert fitted_as_text(table, **turned).lacking == ["text", "text_2"]
+
+
+def test_the_column_that_its_owner_typed_is_taken_before_guessed_ones() -> None:
+    table = {"Angabe": WORDS, "Lager": WORDS, "Sparte": WORDS}
+    samples = [Sample(name, cells) for name, cells in table.items()]
+    columns = change(take_guesses(guess_kinds(samples)), ["Lager=text"])
+    found = fit(columns, samples, ["text"], {"text": TEXT})
+    assert found.sources["text"].column == "Lager"
+    # Its owner said so, and not its place.
+    assert not found.alone
+    assert fit(columns, samples, ["text", "title"], {"text": TEXT, "title": TEXT}).lacking == ["title"]
+    both = change(columns, ["Angabe=text"])
+    assert fit(both, samples, ["text"], {"text": TEXT}).lacking == ["text"]
+
+
+def test_columns_that_a_draft_would_leave_out_come_last() -> None:
+    """Of equal headers, the owner of the draft had the same left out."""
+    samples = [Sample(name, WORDS) for name in ("Angabe", "Lager", "Sparte")]
+    columns = tuple(replace(one, spare=one.name != "Lager") for one in take_guesses(guess_kinds(samples)))
+    found = fit(columns, samples, ["text"], {"text": TEXT})
+    assert found.alone == {"text": "Lager"}
+    all_spare = tuple(replace(one, spare=True) for one in columns)
+    assert fit(all_spare, samples, ["text"], {"text": TEXT}).lacking == ["text"]
 
 
 def test_in_the_own_draft_a_number_is_a_column() -> None:

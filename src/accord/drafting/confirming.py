@@ -41,6 +41,8 @@ class Column:
     """What it may be meant to be then."""
     guessed: bool = False
     """Whether it looks so, and its owner has not said it on the command line."""
+    spare: bool = False
+    """Whether a draft of this table would leave it out, unless its owner says otherwise."""
 
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""

@@ -1,11 +1,12 @@
 """Where agreed fields are found in one's own table: by type, by name, and where they must be made of others.
 
 An agreed name is found, in this order: in the column that was confirmed to be it; in columns that it can be
-made of (a whole name of its parts or a part of it, a year of birth of the date); in a column that is called
-so, or nearly so; in the only column of its type, if no other agreed name is left for that; by its place among
-as many columns of its type as are agreed, if their numbers of different values are as agreed. Where several
-would do, none is taken: a wrong column counts against true pairs. What is found nowhere is absent only by its
-owner's word.
+made of (a whole name of its parts or a part of it, a year of birth of the date); in the only column that its
+owner typed so; in a column that is called so, or nearly so; in the only column of its type, if no other
+agreed name is left for that; by its place among as many columns of its type as are agreed, if their numbers
+of different values are as agreed. Columns that a draft of the same table would leave out come last. Where
+several would do, none is taken: a wrong column counts against true pairs. What is found nowhere is absent
+only by its owner's word.
 
 How cells are read goes with it (reading.py). All of it is for the owner's layout.
 """
@@ -16,6 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import product
 from typing import Any
 
 from accord.drafting.confirming import Columns, Found, find_fields
@@ -86,17 +88,17 @@ def fit(
     for name in lacking():
         if (source := _make_of_others(name, found, by_column)) is not None:
             fitted.sources[name] = source
+    for name, typed in [pair for kind in sorted(SEVERAL) for pair in _pair_typed(kind, lacking(), left)]:
+        take(name, typed)
     for name in lacking():
         if (one := _find_called(name, _suiting(name, left, fields))) is not None:
             take(name, one)
     same = {column.name for column in columns}
     fitted.sources |= {name: Source(column=name) for name in lacking() if name in same}
-    for kind in sorted(SEVERAL):
-        for name, one in _pair(kind, lacking(), left):
+    for kind, spare in product(sorted(SEVERAL), (False, True)):
+        some = [one for one in left if spare or not one.columns[0].spare]
+        for name, one in _pair_left(kind, lacking(), some, by_column, fields):
             fitted.alone |= {} if _says(one, kind) else {name: one.own[0]}
-            take(name, one)
-        for name, one in _pair_in_order(kind, lacking(), left, by_column, fields):
-            fitted.alone[name] = one.own[0]
             take(name, one)
     fitted.lacking = lacking()
     fitted.why = {name: _why(name, columns, left) for name in fitted.lacking}
@@ -224,6 +226,16 @@ def _is_type(name: str) -> bool:
     return any(_numbered(kind, [name]) for kind in SEVERAL)
 
 
+def _pair_typed(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> list[tuple[str, Found]]:
+    """The only column that its owner typed so without a name, for the agreed name that says no more than the
+    type, or for the only name that it may be."""
+    wanted = [name for name in lacking if _may_be_unnamed(kind, name)]
+    typed = [one for one in left if one.is_.kind is kind and is_numbered(one) and not one.columns[0].guessed]
+    if kind.value in wanted:
+        wanted = [kind.value]
+    return [(wanted[0], typed[0])] if len(wanted) == len(typed) == 1 else []
+
+
 def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> list[tuple[str, Found]]:
     """What can only be meant: the column whose whole header says the type, for the agreed name that says no
     more; then the only one that is left, for the only name that is."""
@@ -238,6 +250,20 @@ def _pair(kind: ColumnKind, lacking: Sequence[str], left: Sequence[Found]) -> li
     if len(wanted) == len(free) == 1:
         found.append((wanted[0], free[0]))
     return found
+
+
+def _pair_left(
+    kind: ColumnKind,
+    lacking: Sequence[str],
+    left: Sequence[Found],
+    samples: Mapping[str, Sample],
+    fields: Mapping[str, FieldSpec],
+) -> list[tuple[str, Found]]:
+    """Columns for which nothing speaks but their type, and their place among others of it."""
+    pairs = _pair(kind, lacking, left)
+    names, taken = {name for name, _ in pairs}, [one for _, one in pairs]
+    rest = [name for name in lacking if name not in names]
+    return pairs + _pair_in_order(kind, rest, [one for one in left if one not in taken], samples, fields)
 
 
 def _pair_in_order(

@@ -15,6 +15,7 @@ from accord.drafting.answers import LISTED, Answers
 from accord.drafting.confirming import Columns, change, explain, find_id, take_guesses, without_id
 from accord.drafting.draft import require_sound
 from accord.drafting.guessing import guess_kinds
+from accord.drafting.kinds import ColumnKind
 from accord.drafting.reading import propose, share_marks
 from accord.drafting.sampling import TableSample, look_at
 from accord.errors import DataError, Fault, UsageError
@@ -70,7 +71,9 @@ class SeenTable:
     def sought(self) -> Self:
         """Guessed anew for an agreement that is there: what is agreed is wanted, however few cells
         have it."""
-        return replace(self, columns=_guess(self.look, self.layout, self.said, keep_sparse=True))
+        left_out = {one.name for one in self.columns if one.is_.kind is ColumnKind.SKIP}
+        columns = _guess(self.look, self.layout, self.said, keep_sparse=True)
+        return replace(self, columns=tuple(replace(one, spare=one.name in left_out) for one in columns))
 
     def proposed(self, cells: int, as_of: date | None = None) -> tuple[ProposedColumn, ...]:
         """What each column is taken for, with so many of its cells and how these would be read: for the eyes
