@@ -38,7 +38,31 @@ def test_the_partner_fits_its_own_columns() -> None:
 def test_a_field_without_a_column_is_a_fault_that_names_what_to_say() -> None:
     with pytest.raises(DataError) as caught:
         accord.propose(pa.table({"id": ["1"], "mail": ["a@b.example"]})).fit(drafted().agreement)
-    assert "field 'title': has no column. Say which: `types=` COLUMN=TYPE:title." in str(caught.value)
+    assert "field 'title': has no column. Say which: `types=` COLUMN=text:title." in str(caught.value)
+
+
+def test_columns_without_a_field_are_named_where_they_may_be_one() -> None:
+    firms = {"Artikelnummer": ["7", "8"], "Klasse": ["x", "y"]}
+    with pytest.raises(DataError) as caught:
+        accord.propose(pa.table(firms)).fit(drafted().agreement, types={"Artikelnummer": "id"})
+    told = str(caught.value)
+    assert (
+        "field 'brand': has no column. It may be 'Klasse'. Say which: `types=` COLUMN=category:brand." in told
+    )
+    assert "field 'price': has no column. Say which" in told
+    assert "is it the right table?" not in told
+
+
+def test_a_field_is_absent_by_its_owners_word_though_a_column_is_called_so() -> None:
+    """Another coding of the same is no value of the field."""
+    proposal = accord.propose(PARTNER)
+    fit = proposal.fit(drafted().agreement, absent=["brand"])
+    assert fit.layout.source("brand").absent
+    assert "'Marke'" in str(fit)
+    few = proposal.fit(drafted().agreement, absent=["brand", "title"])
+    assert few.layout.source("price").column == "Preis"
+    with pytest.raises(UsageError, match="is no agreed field"):
+        proposal.fit(drafted().agreement, absent=["colour"])
 
 
 def test_what_was_said_of_columns_goes_with_an_agreement() -> None:

@@ -20,9 +20,9 @@ from datetime import date
 from itertools import product
 from typing import Any
 
-from accord.drafting.confirming import Columns, Found, find_fields
+from accord.drafting.confirming import Column, Columns, Found, find_fields
 from accord.drafting.guessing import Sample
-from accord.drafting.headers import words_of
+from accord.drafting.headers import kinds_by_name, word_for, words_of
 from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
 from accord.drafting.reading import Reading, order_of, propose, share_marks, two_digit_years
 from accord.drafting.vocabulary import THING, WORDS
@@ -45,13 +45,20 @@ class Fitted:
     """By agreed name, the column that only its type and its place speak for."""
     why: dict[str, str] = field(default_factory=dict)
     """By agreed name that is found nowhere, what its owner should know; empty if there is nothing."""
+    candidates: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By agreed name that is found nowhere, the columns that may be it: by their headers, else by type."""
 
-    def may_lack(self, fields: Mapping[str, FieldSpec]) -> list[str]:
+    @property
+    def are_few(self) -> bool:
+        """Whether less than a third of all fields are found."""
+        return 2 * len(self.sources) < len(self.lacking)
+
+    def may_lack(self, fields: Mapping[str, FieldSpec], declared: Sequence[str] = ()) -> list[str]:
         """Those of the lacking that may be missing: the agreement lets every reader of them lack a value,
-        and a third of all fields are found."""
-        if 2 * len(self.sources) < len(self.lacking):
-            return []
-        return [name for name in self.lacking if all(spec.missing == "differs" for spec in _of(name, fields))]
+        and their owner declares them absent, or a third of all fields are found."""
+        may = declared if self.are_few else self.lacking
+        spared = [name for name in self.lacking if name in may] if self.sources else []
+        return [name for name in spared if all(spec.missing == "differs" for spec in _of(name, fields))]
 
 
 def _of(name: str, fields: Mapping[str, FieldSpec]) -> list[FieldSpec]:
@@ -66,9 +73,11 @@ def fit(
     fields: Mapping[str, FieldSpec],
     as_of: date | None = None,
     is_own: bool = False,
+    absent: Sequence[str] = (),
 ) -> Fitted:
     """Where each of these agreed names is found, under agreed fields; `is_own` says that the agreement is
-    drafted from this table, so that a number tells one of its columns."""
+    drafted from this table, so that a number tells one of its columns. What is `absent` by its owner's word
+    is not looked for."""
     found, fitted = find_fields(columns, as_of), Fitted()
     kinds = {one.name: one.is_.kind for one in columns}
     by_column = {sample.column: sample for sample in share_marks(kinds, samples)}
@@ -79,7 +88,7 @@ def fit(
         fitted.sources[name] = _source(name, one, by_column, fields, as_of, fitted)
 
     def lacking() -> list[str]:
-        return [name for name in names if name not in fitted.sources]
+        return [name for name in names if name not in fitted.sources and name not in absent]
 
     own = {one.is_.name: one for one in found if is_own or _is_named(one)}
     for name in lacking():
@@ -100,8 +109,11 @@ def fit(
         for name, one in _pair_left(kind, lacking(), some, by_column, fields):
             fitted.alone |= {} if _says(one, kind) else {name: one.own[0]}
             take(name, one)
-    fitted.lacking = lacking()
-    fitted.why = {name: _why(name, columns, left) for name in fitted.lacking}
+    fitted.lacking = [name for name in names if name not in fitted.sources]
+    used = {one for source in fitted.sources.values() for one in source.names}
+    free = [one for one in columns if one.name not in used and one.is_.kind is not ColumnKind.ID]
+    fitted.candidates = {name: _candidates(name, free, fields) for name in lacking()}
+    fitted.why = {name: _why(name, columns, fitted.candidates.get(name, ())) for name in fitted.lacking}
     return fitted
 
 
@@ -302,7 +314,49 @@ def _may_be_unnamed(kind: ColumnKind, name: str) -> bool:
     return known or bool(_numbered(kind, [name]))
 
 
-def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
+def type_of(name: str, fields: Mapping[str, FieldSpec]) -> str:
+    """What an owner types for the column of an agreed name."""
+    kind = _kind_of(name, fields)
+    return name if name == kind else f"{kind}:{name}"
+
+
+def _kind_of(name: str, fields: Mapping[str, FieldSpec]) -> ColumnKind:
+    if name in list(ColumnKind):
+        return ColumnKind(name)
+    said = [kind for kind in sorted(SEVERAL) if _numbered(kind, [name]) or name in WORDS[kind].values()]
+    of = {NumberField: ColumnKind.NUMBER, DateField: ColumnKind.DATE, CategoryField: ColumnKind.CATEGORY}
+    return (said or [of.get(type(spec), ColumnKind.TEXT) for spec in _of(name, fields)])[0]
+
+
+_LIKE_TEXT = frozenset({ColumnKind.TEXT, ColumnKind.CATEGORY, ColumnKind.IDENTIFIER})
+_LIKE = {
+    ColumnKind.SEX: frozenset({ColumnKind.CATEGORY, ColumnKind.YESNO}),
+    ColumnKind.BIRTH: frozenset({ColumnKind.DATE}),
+    ColumnKind.BIRTH_YEAR: frozenset({ColumnKind.DATE, *_NUMERIC}),
+    ColumnKind.POSTCODE: _LIKE_TEXT | _NUMERIC,
+    ColumnKind.PHONE: _LIKE_TEXT | _NUMERIC,
+    ColumnKind.LATITUDE: _NUMERIC,
+    ColumnKind.LONGITUDE: _NUMERIC,
+}
+_MOST_CANDIDATES = 5
+
+
+def _candidates(name: str, free: Sequence[Column], fields: Mapping[str, FieldSpec]) -> tuple[str, ...]:
+    """The columns without a field that an agreed name may be of: by their headers, else by their types."""
+    kind = _kind_of(name, fields)
+    said = [
+        one.name
+        for one in free
+        if name in words_of(one.name)
+        or (kind in kinds_by_name(one.name) and (kind not in SEVERAL or word_for(one.name, kind) == name))
+    ]
+    kinds = {of for spec in _of(name, fields) for of in _SUITING.get(type(spec), SEVERAL - _NUMERIC)}
+    like = kinds if kind in SEVERAL else _LIKE.get(kind, _LIKE_TEXT)
+    alike = [one.name for one in free if (one.meant or one.is_.kind) in like]
+    return tuple((said or alike)[:_MOST_CANDIDATES])
+
+
+def _why(name: str, columns: Columns, candidates: Sequence[str]) -> str:
     """Why an agreed name is found nowhere, where a column of the table comes near."""
     years = (ColumnKind.BIRTH_YEAR, ColumnKind.AGE)
     year = next((one.name for one in columns if one.is_.kind in years), None)
@@ -312,7 +366,7 @@ def _why(name: str, columns: Columns, left: Sequence[Found]) -> str:
             "years draft"
         )
     kind = next((kind for kind in SEVERAL if _numbered(kind, [name])), None)
-    if some := [f"'{one.own[0]}'" for one in left if kind is not None and one.is_.kind is kind]:
-        typed = f"`accord init --type COLUMN={kind}:{name}`"
-        return f"it may be {' or '.join(some)}, and only its owner can tell: {typed}"
+    if candidates and kind is not None:
+        some = " or ".join(f"'{one}'" for one in candidates)
+        return f"it may be {some}, and only its owner can tell: `accord init --type COLUMN={kind}:{name}`"
     return ""

@@ -38,10 +38,11 @@ def contradictions(agreement: Agreement, side: Side | None, records: Records) ->
         distinct = _count_distinct(column)
         if contradicts(spec.cardinality, distinct, filled, agreed):
             own = classify(distinct, filled, agreed)
+            absent = f" Another coding? `accord init --absent {name}`." if spec.missing == "differs" else ""
             yield Fault(
                 f"field '{name}'",
                 f"has {MEANINGS[own]} in your table, and {MEANINGS[spec.cardinality]} in the agreement.",
-                f"Right column? Agree on its class: `accord init --field {name}.cardinality={own}`.",
+                f"Right column? Agree on its class: `accord init --field {name}.cardinality={own}`.{absent}",
             )
     if fault := _find_copies(agreement, agreed, records):
         yield fault

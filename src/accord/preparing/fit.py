@@ -16,8 +16,7 @@ from accord.agreement.disclosure import needed_columns
 from accord.agreement.document import Agreement
 from accord.arguments import as_path_or_none, require_flag
 from accord.drafting.confirming import find_id
-from accord.drafting.fitting import Fitted, fit
-from accord.drafting.kinds import ColumnKind
+from accord.drafting.fitting import Fitted, fit, type_of
 from accord.drawing import draw
 from accord.errors import ContradictionError, DataError, Fault, FaultyError, UsageError
 from accord.exact import text
@@ -133,15 +132,16 @@ def lacking_columns(
     agreement: Agreement, seen: SeenTable, as_of: date | None, declared: Sequence[str] = ()
 ) -> list[Fault]:
     """The agreed names that are found nowhere and weigh something, each as a fault."""
-    fitted = _fit(agreement, seen, as_of)
-    return _no_columns(_required(agreement, fitted, declared))
+    fitted = _fit(agreement, seen, as_of, absent=declared)
+    return _no_columns(agreement, fitted, _required(agreement, fitted, declared))
 
 
 def _required(agreement: Agreement, fitted: Fitted, declared: Sequence[str]) -> list[str]:
     """The lacking names that may not be missing: none of much weight goes missing without its owner's
     word."""
     heavy = {name for name in fitted.lacking if _is_heavy(agreement, name)}
-    may = {name for name in fitted.may_lack(agreement.fields) if name in declared or name not in heavy}
+    spared = fitted.may_lack(agreement.fields, declared)
+    may = {name for name in spared if name in declared or name not in heavy}
     return [name for name in fitted.lacking if name not in may]
 
 
@@ -167,38 +167,45 @@ def place_fields(
 ) -> Placed:
     """Where the agreed fields are found; raises for those that may not be missing. `is_own` says that the
     agreement is drafted from this table; `declared` are names that its owner says it has not."""
-    fitted = _fit(agreement, seen, as_of, is_own)
     for name in declared:
-        if name not in fitted.lacking:
-            hint = did_you_mean(name, fitted.lacking, f"Without one: {', '.join(fitted.lacking) or 'none'}.")
-            raise UsageError(problem=f"`absent=` {name} is no agreed field without a column. {hint}")
+        if name not in agreement.names:
+            hint = did_you_mean(name, agreement.names, f"Agreed are: {', '.join(agreement.names)}.")
+            raise UsageError(problem=f"`absent=` {name} is no agreed field. {hint}")
+    fitted = _fit(agreement, seen, as_of, is_own, declared)
     lacking = _required(agreement, fitted, declared)
     absent = [name for name in fitted.lacking if name not in lacking]
-    if faults := [*seen.lacks_id(make_ids), *_no_columns(lacking)]:
+    if faults := [*seen.lacks_id(make_ids), *_no_columns(agreement, fitted, lacking)]:
         raise DataError(
             name_of(seen.table), faults, _tell_lacking(agreement, fitted, lacking) if lacking else ""
         )
     return Placed(seen, agreement, fitted, tuple(absent))
 
 
-def _fit(agreement: Agreement, seen: SeenTable, as_of: date | None, is_own: bool = False) -> Fitted:
+def _fit(
+    agreement: Agreement,
+    seen: SeenTable,
+    as_of: date | None,
+    is_own: bool = False,
+    absent: Sequence[str] = (),
+) -> Fitted:
     names = [name for name in agreement.names if name not in seen.layout.columns]
-    return fit(seen.columns, seen.look.samples, names, agreement.fields, as_of, is_own)
+    return fit(seen.columns, seen.look.samples, names, agreement.fields, as_of, is_own, absent)
 
 
-def _no_columns(lacking: Sequence[str]) -> list[Fault]:
+def _no_columns(agreement: Agreement, fitted: Fitted, lacking: Sequence[str]) -> list[Fault]:
     return [
         Fault(
             f"field '{name}'",
-            "has no column.",
-            f"Say which: `types=` COLUMN={_as_type(name)}.",
+            f"has no column.{_tell_candidates(fitted.candidates.get(name, ()))}",
+            f"Say which: `types=` COLUMN={type_of(name, agreement.fields)}.",
         )
         for name in lacking
     ]
 
 
-def _as_type(name: str) -> str:
-    return name if name in list(ColumnKind) else f"TYPE:{name}"
+def _tell_candidates(columns: Sequence[str]) -> str:
+    quoted = [f"'{one}'" for one in columns]
+    return f" It may be {' or '.join(quoted)}." if quoted else ""
 
 
 def _tell_lacking(agreement: Agreement, fitted: Fitted, lacking: Sequence[str]) -> str:
@@ -207,7 +214,7 @@ def _tell_lacking(agreement: Agreement, fitted: Fitted, lacking: Sequence[str]) 
     strict = [name for name in must if agreement.fields[name].missing != "differs"]
     if strict:
         return f'The agreement says that no {strict[0]} may be missing: only missing = "differs" allows that.'
-    if not fitted.may_lack(agreement.fields):
+    if fitted.are_few and not any(fitted.candidates.values()):
         return "Most of the agreed fields have no column: is it the right table?"
     return f"If your table has none of these, declare it: `absent=` {','.join(lacking)}."
 
