@@ -134,6 +134,21 @@ def test_nothing_is_left_open(tmp_path: Path, name: str) -> None:
     assert not [one.tell() for one in explain(columns, None) if one.note]
 
 
+def test_codes_of_sexes_that_only_their_owner_can_read_are_refused(tmp_path: Path) -> None:
+    rows = "".join(f"{n},Ann,Lee,{'VM'[n % 2]},0301234567\n" for n in range(40))
+    (tmp_path / "t.csv").write_text("id,given,surname,sex,phone\n" + rows)
+    (tmp_path / "agreement.toml").write_text(AGREED)
+    fit = ("init", "--from", "t.csv", "--for", "agreement.toml", "--yes")
+    done = accord(tmp_path, *fit)
+    assert done.returncode == 4
+    assert "column 'sex': has the codes V and M." in done.stderr
+    said = '[columns]\nsex = { column = "sex", values = { v = "m", m = "f" } }\n'
+    (tmp_path / "own.toml").write_text(said)
+    done = accord(tmp_path, *fit, "--layout", "own.toml")
+    assert done.returncode == 0, done.stderr
+    assert read_layout(tmp_path / "t.csv.layout.toml").source("sex").values == {"v": "m", "m": "f"}
+
+
 def test_what_a_table_lacks_is_absent_and_told(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,given,surname,sex\n1,Ann,Lee,f\n2,Bob,Poe,m\n")
     (tmp_path / "agreement.toml").write_text(AGREED)

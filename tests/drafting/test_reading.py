@@ -127,6 +127,42 @@ def test_letters_of_sexes_are_read_by_the_two_that_stand_there(cells: str, read:
     assert "n" not in propose(Kind.SEX, Sample("c", ("F", "M", "N") * 20), ("f", "m")).said.get("values", {})
 
 
+@pytest.mark.parametrize(
+    ("header", "cells", "read"),
+    [
+        ("sexo", "V M", {"v": "m", "m": "f"}),
+        ("SEXO", "V H", {"v": "m", "h": "f"}),
+        ("sexo", "H M hombre mujer", {"h": "m", "m": "f", "hombre": "m", "mujer": "f"}),
+        ("sexo", "V", {"v": "m"}),
+        ("geslacht", "V M", {"v": "f"}),
+        ("geslacht", "M V vrouw", {"v": "f", "vrouw": "f"}),
+        ("Geslacht", "V H", {"v": "f", "h": "m"}),
+        ("kön", "kv man", {"kv": "f", "man": "m"}),
+        ("kön", "K M", {"k": "f"}),
+        ("kjønn", "kvinne mann", {"kvinne": "f", "mann": "m"}),
+        ("płeć", "mezczyzna kobieta", {"mezczyzna": "m", "kobieta": "f"}),
+        ("spol", "ženski moški", {"ženski": "f", "moški": "m"}),
+    ],
+)
+def test_codes_of_sexes_are_read_in_the_language_of_the_header(
+    header: str, cells: str, read: dict[str, str]
+) -> None:
+    found = propose(Kind.SEX, Sample(header, tuple(cells.split()) * 20), ("f", "m"))
+    assert found.said == {"values": read}
+    assert not found.unknown
+
+
+def test_codes_of_which_the_header_does_not_say_the_language_are_not_guessed() -> None:
+    found = propose(Kind.SEX, Sample("sex", ("V", "M") * 20), ("f", "m"))
+    assert found.said == {}
+    assert found.unsure == ("V", "M")
+    # Agreed letters are themselves.
+    agreed = propose(Kind.SEX, Sample("geslacht", ("V", "M") * 20), ("V", "M"))
+    assert (agreed.said, agreed.unknown) == ({}, ())
+    beside = propose(Kind.SEX, Sample("sex", ("V", "M", "F") * 20), ("f", "m"))
+    assert (beside.unknown, beside.unsure) == (("V",), ())
+
+
 def test_a_code_that_means_unknown_in_one_column_does_in_every_column_of_codes() -> None:
     table = {
         "sex": (Kind.SEX, ("F", "M", "U")),

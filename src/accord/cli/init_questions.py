@@ -211,7 +211,7 @@ def ask_spellings(fitted: Fitted, agreement: Agreement) -> None:
             else:
                 missing.append(cell)
         fitted.sources[name] = source.model_copy(update={"values": said, "missing": tuple(missing)})
-        fitted.readings[str(source.column)] = replace(reading, unknown=())
+        fitted.readings[str(source.column)] = replace(reading, unknown=(), unsure=())
 
 
 def _show_types() -> None:

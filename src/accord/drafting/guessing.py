@@ -243,7 +243,8 @@ def _can_be(kind: ColumnKind, cells: Sequence[str], is_called: bool) -> bool:
     not."""
     if kind not in FITS:
         return True
-    if kind is ColumnKind.SEX and is_called and {*map(str.casefold, cells)} in [*LETTERS_OF_SEXES]:
+    letters = [{woman, man} for woman, man, _ in LETTERS_OF_SEXES]
+    if kind is ColumnKind.SEX and is_called and {*map(str.casefold, cells)} in letters:
         return True
     if FITS[kind] is FITS[ColumnKind.NAME]:
         return not are_codes(cells) and FITS[ColumnKind.TEXT if is_called else kind](cells) >= _SOME

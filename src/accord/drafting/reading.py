@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from accord.drafting.guessing import Sample
+from accord.drafting.headers import words_of
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.shapes import FITS, NUMBER, are_dates, surname_first
 from accord.drafting.vocabulary import (
@@ -25,6 +26,7 @@ from accord.drafting.vocabulary import (
     SEXES,
     UNKNOWN_CODES,
     UNKNOWN_SEXES,
+    UNSURE_SEXES,
     YES_NO,
 )
 from accord.fields.date_formats import FORMATS
@@ -69,6 +71,8 @@ class Reading:
     unknown: tuple[str, ...] = ()
     """Spellings that are none of the agreed values and mean none that is known."""
     unknown_cells: int = 0
+    unsure: tuple[str, ...] = ()
+    """Of these, letters of sexes that mean another one in another language than that of the header."""
     lone: str = ""
     """The agreed value that all cells mean, where they are spelt in several ways."""
 
@@ -110,7 +114,10 @@ def propose(kind: ColumnKind, sample: Sample, agreed: Sequence[str] = ()) -> Rea
         said["values"] = values
     said |= _written(kind, _without(sample, marks))
     cells = sum(sample.common[cell] for cell in unknown)
-    return Reading(said, unknown, cells, _lone(sample, values, agreed))
+    letters = _find_letters(_often(sample), sample.column) if kind is ColumnKind.SEX and agreed else []
+    unsure = {letter for pair in letters for letter in pair} if len(letters) > 1 else set()
+    unsure_cells = (*(cell for cell in unknown if cell.casefold() in unsure),)
+    return Reading(said, unknown, cells, unsure_cells, _lone(sample, values, agreed))
 
 
 def order_of(sample: Sample) -> str:
@@ -163,7 +170,9 @@ def _values(
         return {}, ()
     spelt = {value.casefold(): value for value in agreed}
     meanings, theirs = (
-        (YES_NO, YES_NO) if kind is ColumnKind.YESNO else (_sexes(_often(sample)), _sexes(set(spelt)))
+        (YES_NO, YES_NO)
+        if kind is ColumnKind.YESNO
+        else (_sexes(_often(sample), sample.column), _sexes(set(spelt)))
     )
     # Of values that mean the same the first is taken, which comes last here.
     meant = {theirs[value]: value for value in reversed(spelt) if value in theirs}
@@ -173,7 +182,7 @@ def _values(
         folded = cell.casefold()
         meaning = meanings.get(folded) or meanings.get(folded.rstrip("."))
         # An agreed value is itself, unless it means another in this table.
-        is_agreed = folded in spelt and meanings.get(folded) == theirs.get(folded)
+        is_agreed = folded in spelt and theirs.get(folded) in (None, meaning)
         if is_agreed or cell in marks or folded in MARKS:
             continue
         if meaning in meant:
@@ -188,11 +197,24 @@ def _often(sample: Sample) -> set[str]:
     return {cell.casefold() for cell, count in sample.common.items() if count > _FREQUENT * sample.size}
 
 
-def _sexes(spelt: Set[str]) -> dict[str, str]:
-    """What spellings of sexes mean where these are used: of letters, what the two that stand there mean."""
-    meanings = {**SEXES, **NUMBERED_SEXES}
-    said = {word for word in spelt if word in OTHER_SEXES or meanings.get(word) in ("f", "m")}
-    return meanings | LETTERS_OF_SEXES.get(frozenset(said), {})
+def _sexes(spelt: Set[str], header: str = "") -> dict[str, str]:
+    """What spellings of sexes mean where these are used: of letters, what the two that stand there mean in
+    the language of the header, and nothing where languages differ."""
+    letters = _find_letters(spelt, header)
+    unsure = UNSURE_SEXES.union(*letters)
+    meanings = {word: sex for word, sex in {**SEXES, **NUMBERED_SEXES}.items() if word not in unsure}
+    return meanings | (dict(zip(letters[0], "fm", strict=True)) if len(letters) == 1 else {})
+
+
+def _find_letters(spelt: Set[str], header: str) -> list[tuple[str, str]]:
+    """The letters of woman and man that these may be: in the language of the header, else in any, and there
+    beside no other words."""
+    known = {**SEXES, **NUMBERED_SEXES}
+    words = {word for word in spelt if word in OTHER_SEXES or known.get(word) in ("f", "m")}
+    letters = {word for word in words if len(word) == 1 and word.isalpha()}
+    headers = {*words_of(header)}
+    own = [(w, m) for w, m, said in LETTERS_OF_SEXES if letters == {w, m} - {"-"} and said & headers]
+    return own or [(w, m) for w, m, _ in LETTERS_OF_SEXES if words == {w, m} - {"-"}]
 
 
 def _lone(sample: Sample, values: Mapping[str, str], agreed: Sequence[str]) -> str:

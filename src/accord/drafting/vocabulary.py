@@ -405,26 +405,43 @@ _SPELLINGS = {
         "f w female woman girl fem weiblich frau mädchen femme féminin feminin fille madame mme mujer "
         "femenino hembra feminino mulher donna femmina femminile kobieta żeńska k vrouw vrouwelijk v kvinna "
         "kvinnlig mrs ms miss mlle sra srta signora sig.ra mevrouw mevr mw pani senhora fru "
-        "žena zena ženská ž z nő kvinde kvinne nainen femeie paní slečna"
+        "žena zena ženská ž z nő kvinde kvinne nainen femeie paní slečna kv kvindelig kvinnelig vr weibl "
+        "femin żeński zenska zenski ženski žensko zensko ženské ženský zenske femeiesc naispuolinen"
     ),
     "m": (
         "m h male man boy männlich maennlich mann herr homme masculin garçon monsieur hombre masculino varón "
         "varon uomo maschio maschile mężczyzna męska homem mannelijk manlig mr sr "
-        "señor signor sig dhr heer pan senhor muž muz mužská férfi mand mies bărbat barbat"
+        "señor signor sig dhr heer pan senhor muž muz mužská férfi mand mies bărbat barbat mandlig mannlig "
+        "masc männl maennl ffi ferfi mezczyzna męski meski meska muški muski muško musko moški moski mužské "
+        "mužský muzske bărbătesc barbatesc miespuolinen"
     ),
     "x": "d x divers diverse nonbinary non-binary other nb autre otro altro",
 }
 SEXES = {word: sex for sex, words in _SPELLINGS.items() for word in words.split()}
 """What a cell of a column of sexes means: f, m, or x for another."""
-LETTERS_OF_SEXES = {
-    frozenset("hm"): {"m": "f"},  # hombre, mujer
-    frozenset("fn"): {"f": "m", "n": "f"},  # férfi, nő
-    frozenset("mn"): {"n": "f"},  # mies, nainen
-    frozenset("bf"): {"b": "m"},  # bărbat, femeie
-}
-"""What letters mean where these two and no other words for sexes are used."""
+_SPANISH = "sexo genero tratamiento tratamento"
+_DUTCH = "geslacht geslachtsaanduiding aanhef"
+LETTERS_OF_SEXES = tuple(
+    (woman, man, frozenset(headers.split()))
+    for (woman, man), headers in (
+        ("mh", _SPANISH),  # mujer and hombre, mulher and homem
+        ("mv", _SPANISH),  # mujer, varón
+        ("hv", _SPANISH),  # hembra, varón
+        ("-v", _SPANISH),
+        ("vm", _DUTCH),  # vrouw, man
+        ("vh", _DUTCH),  # vrouw, heer
+        ("v-", _DUTCH),
+        ("nf", "neme"),  # nő, férfi
+        ("nm", "sukupuoli"),  # nainen, mies
+        ("fb", "sex"),  # femeie, bărbat
+    )
+)
+"""The letters of woman and man, and headers of the language, where these and no other words for sexes are
+used, or - for none. Where languages differ, the header decides."""
 OTHER_SEXES = frozenset("bn")
 """Letters that mean a sex only so."""
+UNSURE_SEXES = frozenset("v")
+"""Letters that mean another sex in another language."""
 NUMBERED_SEXES = {"1": "m", "2": "f"}
 """By ISO 5218; 0 is not known and 9 not applicable."""
 UNKNOWN_SEXES = frozenset(["u", "unk", "0", "9", "i", "o"])

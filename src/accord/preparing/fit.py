@@ -66,7 +66,10 @@ class Placed:
     absent: tuple[str, ...]
 
     def lay_out(self, dates: Iterable[str] = ()) -> Layout:
-        """The layout that says so; `dates` are FIELD=FORMAT. What its owner wrote in a layout is right."""
+        """The layout that says so; `dates` are FIELD=FORMAT. What its owner wrote in a layout is right.
+        Raises for codes that mean one thing in one language, and another in another."""
+        if faults := [*self._find_unsure()]:
+            raise DataError(name_of(self.seen.table), faults)
         said = self.seen.layout
         columns = {n: source for n, source in self.fitted.sources.items() if source != Source(column=n)}
         columns |= dict.fromkeys(self.absent, Source(absent=True))
@@ -75,6 +78,22 @@ class Placed:
         layout = replace(said, id=own or "id", make_ids=own is None, columns=columns).map_dates(dates)
         layout.require_known(self.agreement.names, self.agreement.lists)
         return layout
+
+    def _find_unsure(self) -> Iterator[Fault]:
+        """Letters of sexes that nobody but the table's owner can read."""
+        for name, source in self.fitted.sources.items():
+            column = source.column or ""
+            reading = self.fitted.readings.get(column)
+            if reading is None or not reading.unsure:
+                continue
+            letters = " and ".join(reading.unsure)
+            values = ", ".join(f'{letter.casefold()} = "…"' for letter in reading.unsure)
+            yield Fault(
+                f"column '{column}'",
+                f"has the codes {letters}. They mean one sex in Spanish and another in Dutch.",
+                "Say which in a layout, `layout=`, under `[columns]`: "
+                f'{name} = {{ column = "{column}", values = {{ {values} }} }}.',
+            )
 
     def tell(self, layout: Layout) -> Iterator[str]:
         """How columns are read, which a layout says from here on; nobody but its owner is told."""
