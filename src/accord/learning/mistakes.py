@@ -69,7 +69,7 @@ def relax_ranges(specs: Mapping[str, FieldSpec], bound: Collection[str] = ()) ->
         if isinstance(spec, DateField):
             first, last = min(spec.min, _DAYS[0]), max(spec.max, _DAYS[1])
             changed[name] = spec.model_copy(update={"min": first, "max": last})
-        elif isinstance(spec, NumberField) and spec.type == "number":
+        elif isinstance(spec, NumberField) and spec.type == "number" and not spec.is_log:
             most = max(spec.max, spec.step * int(_MOST / spec.step))
             changed[name] = spec.model_copy(update={"min": min(spec.min, Fraction(0)), "max": most})
     return changed
