@@ -199,15 +199,23 @@ def _report(lab: Lab, out: Path) -> None:
 
 def _quality(lab: Lab, data: Path | None, out: Path) -> None:
     from reproduction.quality import study
-    from reproduction.quality_data import DATASETS
-    from reproduction.quality_rows import judge_lines, overview_text, table_text, verdict_text
+    from reproduction.quality_data import DATASETS, MADE_SETS
+    from reproduction.quality_rows import (
+        generated_text,
+        judge_lines,
+        overview_text,
+        table_text,
+        verdict_text,
+    )
 
     quick = lab.size.name == "quick"
     lines, turns = study(out / "results", data, lab.seed, quick, lambda word: typer.echo(word, err=True))
     people = [one.name for one in DATASETS if one.persons]
     seen = [one.name for one in DATASETS if one.seen]
     verdicts = verdict_text(judge_lines(lines, turns, people))
-    typer.echo("\n\n".join([overview_text(lines, people, seen), table_text(lines, turns), verdicts]))
+    generated = generated_text(lines, [one.name for one in MADE_SETS])
+    texts = overview_text(lines, people, seen), generated, table_text(lines, turns), verdicts
+    typer.echo("\n\n".join(texts))
     typer.echo(f"Wrote {out / 'results' / 'quality.csv'}.", err=True)
 
 

@@ -7,9 +7,10 @@ regression, of Splink and anonlink the threshold; Splink estimates its weights w
 What takes no label, a newcomer's draft (quality_drafted.py) and Splink at a probability of a half, is judged
 on all records.
 
-Accord is judged on the pairs that meet in the passes of its agreement, by its rule in the clear: what the
+Accord is judged on the pairs that a run of its agreement compares, by its rule in the clear: what the
 protocol finds. The draft for the set's tables (quality_drafted.py) also links some rows of them for real,
-between two processes, and must find the very pairs that it accepts in the clear.
+between two processes, and must find the very pairs that it accepts in the clear. Generated sets
+(quality_made.py) have neither peers nor a private run.
 
 A line is on disk before the next system begins, and is not measured again.
 """
@@ -40,7 +41,7 @@ from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judg
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
 from reproduction.quality_drafted import Drafted, draft
 from reproduction.quality_private import link_privately
-from reproduction.quality_rows import DRAFTED, FEWER, HALF, LEARNED, SYSTEMS, Line, Rows, Turn
+from reproduction.quality_rows import DRAFTED, HALF, LEARNED, Line, Rows, Turn
 
 TURNS = 10
 LINKED = 1_000
@@ -83,12 +84,15 @@ def study(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for dataset in prepare(folder, data):
-            systems = SYSTEMS if dataset.all_peers else FEWER
-            due = [one for one in systems if not (lines.of(dataset.name, one) and seeded(dataset.name, one))]
+            due = [
+                one
+                for one in dataset.systems
+                if not (lines.of(dataset.name, one) and seeded(dataset.name, one))
+            ]
             if not due or (quick and dataset.name not in QUICK):
                 continue
             case = read_case(dataset, folder / dataset.name, seed)
-            if DRAFTED in due:
+            if DRAFTED in due and dataset.agreement:
                 _warm_up(case, folder / "warm" / dataset.name)
             for system in due:
                 tell(f"{dataset.name}: {system}")
@@ -131,11 +135,13 @@ def _measure_ours(case: Case) -> Measured:
 
 def _measure_draft(case: Case, learns: bool) -> Measured:
     """A newcomer's draft: as it is, linked for real; or with what each half teaches."""
-    made, truth = draft(case.folder, case.truth.sizes), case.truth
+    made, truth = draft(case.folder, case.truth.sizes, case.dataset.answers), case.truth
     if learns:
         return Measured([*_learned(made, case)], 0.0, 0)
     left, right = made.pairs(made.agreement.rule)
     judged = judge(len(left), int(truth.contains(left, right).sum()), len(truth.left))
+    if not case.dataset.agreement:
+        return Measured([judged], 0.0, 0)
     with tempfile.TemporaryDirectory() as name:
         part = made.cut(LINKED, Path(name))
         ran = link_privately(*part.files, made.agreement, Path(name) / "run")

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.errors import UsageError
+from reproduction.quality_made import MADE
+from reproduction.quality_rows import DRAFTED, FEWER, LEARNED, SYSTEMS
 
 PUBLISHED = "published"
 """The folder, within that of a set, of its tables as they were published."""
@@ -63,8 +65,10 @@ class Dataset:
     """Whether drafts were built with the set at hand; the others were opened when they were done."""
     large: bool = False
     """Whether three halves have to do."""
-    all_peers: bool = True
-    """Whether recordlinkage and anonlink are measured, too."""
+    systems: tuple[str, ...] = SYSTEMS
+    """What is measured on it."""
+    answers: tuple[str, ...] = ()
+    """What the owner of A's table answers, besides the numbers of records."""
     persons: bool = True
     all_pairs: bool = False
     """Whether the private run compares everything, which costs less where tables are small."""
@@ -114,11 +118,26 @@ DATASETS = (
     Dataset("movies",
             {"title": "text", "name": "text", "year": "code", "episode": "category", "season": "category"},
             (("title",), ("name",)), "movies", (("title", "year"), ("name",)), seen=True, persons=False,
-            all_peers=False),
+            systems=FEWER),
     Dataset("films", {"title": "text", "star": "text", "writer": "text"},
             (("title",), ("star",)), "films", (("title", "star"),), large=True, persons=False,
-            all_peers=False),
+            systems=FEWER),
 )  # fmt: skip
+_ANSWERS = {"copies": ("--copies", "3", "3"), "transactions": ("--field", "date.within=4")}
+MADE_SETS = tuple(
+    Dataset(
+        name,
+        {},
+        (),
+        "",
+        large=True,
+        persons=False,
+        systems=(DRAFTED, LEARNED),
+        answers=_ANSWERS.get(name, ()),
+    )
+    for name in MADE
+)
+"""Generated sets, without peers and without an agreement made by hand."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +185,11 @@ def prepare(folder: Path, data: Path | None) -> tuple[Dataset, ...]:
             place, *files = _PUBLISHED[name]
             for side, file in zip("ab", files, strict=True):
                 _publish(folder / name, side, (data / place / file).read_bytes())
-    return tuple(one for one in DATASETS if data is not None or one.name not in real)
+    for name, make in MADE.items():
+        _write(folder / name, *make(np.random.default_rng([SEED, *name.encode()])))
+        for side in "ab":
+            _publish(folder / name, side, (folder / name / f"{side}.csv").read_bytes())
+    return (*(one for one in DATASETS if data is not None or one.name not in real), *MADE_SETS)
 
 
 def run_peer(script: str, *words: object) -> str:

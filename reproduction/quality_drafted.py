@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +24,11 @@ from accord.fields.load import load_records
 from accord.learning.evidence import from_labels
 from accord.learning.learn import finish, task_of
 from accord.rules.evaluate import Tables as Columns
-from accord.rules.join import meeting_pairs
+from accord.rules.join import matches_among
 from accord.rules.rule import Rule
+from accord.side import Side
+from accord.simulation.pair import find_compared
+from accord.simulation.trials import make_mine, release_of, seeded_run
 from accord.table.layout import Layout, read_layout
 from accord.table.sources.opening import column_names, open_table
 from reproduction.halves import Half, Ints, Truth
@@ -54,10 +58,18 @@ class Drafted:
         return a, b
 
     def pairs(self, rule: Rule) -> tuple[Ints, Ints]:
-        """The rows of the pairs that a rule accepts among those that meet."""
+        """The rows of the pairs that a rule accepts among those that a run compares, within its caps."""
         agreed, (a, b) = self.agreement, self.records
+        entropy = seeded_run(0, 0)
+        sides = [
+            make_mine(release_of(agreed, side, own.size), own, other.size, entropy.stream(side.value))
+            for side, own, other in ((Side.A, a, b), (Side.B, b, a))
+        ]
         columns = Columns(agreed.fields, a.columns, b.columns)
-        return meeting_pairs(rule, columns, (len(a), len(b)), agreed.plan)
+        compared = find_compared(agreed, (sides[0], sides[1]))
+        keys = [left * len(b) + right for left, right in matches_among(rule, columns, compared)]
+        found = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+        return found // len(b), found % len(b)
 
     def cut(self, rows: int, folder: Path) -> Drafted:
         """The same of so many rows of each table, in files of its own."""
@@ -93,11 +105,12 @@ class Drafted:
         return finish(self.agreement, self.agreement.rule, found, "public", rng).rule
 
 
-def draft(folder: Path, sizes: tuple[int, int]) -> Drafted:
-    """Draft for the published tables of a set, as a newcomer does who takes what is proposed."""
+def draft(folder: Path, sizes: tuple[int, int], answers: Sequence[str] = ()) -> Drafted:
+    """Draft for the published tables of a set, as a newcomer does who takes what is proposed, with these
+    answers of A's owner."""
     place = folder / PUBLISHED
     words = ["init", "--from", "a.csv", "--yes", "--force", "--records", *map(str, sizes)]
-    _accord(place, *words, "--parties", "one", "other")
+    _accord(place, *words, "--parties", "one", "other", *answers)
     _accord(place, "init", "--from", "b.csv", "--for", "agreement.toml", "--yes", "--force")
     files = place / "a.csv", place / "b.csv"
     layouts = read_layout(place / "a.csv.layout.toml"), read_layout(place / "b.csv.layout.toml")

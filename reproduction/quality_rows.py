@@ -186,6 +186,22 @@ def overview_text(lines: Sequence[Line], persons: Iterable[str], seen: Iterable[
     return "\n".join(out)
 
 
+REACHED = 0.90
+"""The least share of the learned F1 that a draft for a generated set reaches out of the box."""
+
+
+def generated_text(lines: Sequence[Line], datasets: Iterable[str]) -> str:
+    """F1 of each generated set out of the box and learned, as Markdown."""
+    out = ["| set | out of the box | learned | share | |", "|---|---|---|---|---|"]
+    for dataset in datasets:
+        f1 = {line.system: line.f1 for line in lines if line.dataset == dataset}
+        if {DRAFTED, LEARNED} <= f1.keys():
+            share = f1[DRAFTED] / f1[LEARNED]
+            word = "reached" if share >= REACHED else "**not reached**"
+            out.append(f"| {dataset} | {f1[DRAFTED]:.4f} | {f1[LEARNED]:.4f} | {share:.3f} | {word} |")
+    return "\n".join(out)
+
+
 def verdict_text(verdicts: Sequence[Verdict]) -> str:
     """Whether Accord is close enough, set after set, as Markdown."""
     out = ["| set | best peer | Accord's F1 below it by | allowed | |", "|---|---|---|---|---|"]

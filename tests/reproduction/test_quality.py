@@ -76,7 +76,7 @@ def test_a_draft_is_judged_as_it_is_linked_and_with_labels(
     monkeypatch.setattr(quality, "TURNS", 2)
     write_small(tmp_path)
     made = drafted(tmp_path)
-    monkeypatch.setattr(quality, "draft", lambda folder, sizes: made)
+    monkeypatch.setattr(quality, "draft", lambda *_: made)
     private = Private(made.ids(made.pairs(made.agreement.rule)), 5, 1.5, 7)
     monkeypatch.setattr(quality, "link_privately", lambda *_: private)
     case = read_case(SMALL, tmp_path, 0)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from accord.errors import OutputError, UnreadableError
-from reproduction.quality_data import DATASETS
+from reproduction.quality_data import DATASETS, MADE_SETS
 from reproduction.quality_rows import (
-    FEWER,
     SYSTEMS,
     Line,
     Rows,
     Turn,
     Verdict,
+    generated_text,
     judge_lines,
     overview_text,
     table_text,
@@ -89,10 +89,11 @@ def test_the_page_has_the_committed_tables_and_their_verdicts() -> None:
     lines, halves = committed()
     page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
     assert overview_text(lines, PEOPLE, [one.name for one in DATASETS if one.seen]) in page
+    assert generated_text(lines, [one.name for one in MADE_SETS]) in page
     assert table_text(lines, halves) in page
     assert verdict_text(judge_lines(lines, halves, PEOPLE)) in page
     assert {(one.dataset, one.system) for one in lines} == {
-        (dataset.name, system) for dataset in DATASETS for system in (SYSTEMS if dataset.all_peers else FEWER)
+        (dataset.name, system) for dataset in (*DATASETS, *MADE_SETS) for system in dataset.systems
     }
 
 
