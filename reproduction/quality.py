@@ -135,7 +135,7 @@ def _measure_ours(case: Case) -> Measured:
 
 def _measure_draft(case: Case, learns: bool) -> Measured:
     """A newcomer's draft: as it is, linked for real; or with what each half teaches."""
-    made, truth = draft(case.folder, case.truth.sizes, case.dataset.answers), case.truth
+    made, truth = draft(case.folder, case.truth.sizes, case.dataset.answers, case.dataset.lacking), case.truth
     if learns:
         return Measured([*_learned(made, case)], 0.0, 0)
     left, right = made.pairs(made.agreement.rule)

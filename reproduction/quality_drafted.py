@@ -105,13 +105,16 @@ class Drafted:
         return finish(self.agreement, self.agreement.rule, found, "public", rng).rule
 
 
-def draft(folder: Path, sizes: tuple[int, int], answers: Sequence[str] = ()) -> Drafted:
+def draft(
+    folder: Path, sizes: tuple[int, int], answers: Sequence[str] = (), lacking: Sequence[str] = ()
+) -> Drafted:
     """Draft for the published tables of a set, as a newcomer does who takes what is proposed, with these
-    answers of A's owner."""
+    answers of A's owner, and fields that B's owner lacks."""
     place = folder / PUBLISHED
     words = ["init", "--from", "a.csv", "--yes", "--force", "--records", *map(str, sizes)]
     _accord(place, *words, "--parties", "one", "other", *answers)
-    _accord(place, "init", "--from", "b.csv", "--for", "agreement.toml", "--yes", "--force")
+    absent = [word for name in lacking for word in ("--absent", name)]
+    _accord(place, "init", "--from", "b.csv", "--for", "agreement.toml", "--yes", "--force", *absent)
     files = place / "a.csv", place / "b.csv"
     layouts = read_layout(place / "a.csv.layout.toml"), read_layout(place / "b.csv.layout.toml")
     return Drafted(read_agreement(place / "agreement.toml"), files, layouts)
