@@ -507,3 +507,47 @@ def test_codes_and_places_are_no_names_of_people() -> None:
     assert sites[1] is ColumnKind.CATEGORY
     people = kinds(x=tuple(f"S{n}" for n in range(40)), c=counties, sex=("f", "m") * 20)
     assert people[1] in (ColumnKind.GIVEN, ColumnKind.SURNAME)
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "guess"),
+    [
+        ("Duração", ("160 min", "95 min"), ("number", "runtime")),
+        ("Länge", ("160 min", "95 min"), ("skip", "")),
+        ("Realizador", ("Ana Reis", "Rui Pinto"), ("text", "director")),
+        ("Género", ("Comédia", "Drama"), ("category", "genre")),
+        ("Género", ("M", "F"), ("sex", "")),
+        ("födelseförsamling", ("Vallsta", "Nyköping"), ("category", "birth_place")),
+        ("birth_state", ("PA", "GA"), ("category", "birth_place")),
+        ("Freguesia", ("Sé", "Lapa"), ("category", "parish")),
+        ("C.POSTAL", ("25601", "43940"), ("postcode", "")),
+        ("cod_postal", ("25601", "43940"), ("postcode", "")),
+        ("modalità_pagamento", ("assegno", "RID"), ("category", "payment")),
+        ("oprichtingsdatum", ("19-11-1988", "21-10-2006"), ("date", "founded")),
+    ],
+)
+def test_public_names_of_things_and_places(
+    header: str, cells: tuple[str, ...], guess: tuple[str, str]
+) -> None:
+    assert one(header, *cells * 20) == guess
+
+
+def test_suffixes_of_names_are_no_names() -> None:
+    people = {"last": ("Lee", "Poe", "Ash"), "first": ("Ann", "Bob", "Cy")}
+    for header, cells in {"name_suffix_lbl": ("JR", "III", "x"), "gen": ("JR", "SR", "II")}.items():
+        (*_, guess) = guess_kinds([Sample(n, c * 9) for n, c in {**people, header: cells}.items()])
+        assert guess.kind is ColumnKind.SKIP
+        assert "a suffix of names" in guess.note
+    assert one("stage", *("I", "II", "III") * 30)[0] == "category"
+
+
+def test_of_people_a_second_column_of_the_same_name_is_left_out() -> None:
+    table = {
+        "first": ("Ann", "Bob"),
+        "last": ("Lee", "Poe"),
+        "dob": ("1950-01-02", "1960-02-03"),
+        "country": ("A", "B"),
+        "country_code": ("C", "D"),
+    }
+    (*_, guess) = guess_kinds([Sample(name, cells * 20) for name, cells in table.items()])
+    assert (guess.kind, guess.note) == (ColumnKind.SKIP, "another column is taken for country")

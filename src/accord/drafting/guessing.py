@@ -35,7 +35,9 @@ from accord.drafting.shapes import (
     SURE,
     are_codes,
     are_dates,
+    are_measures,
     are_streets,
+    are_suffixes,
     are_whole_names,
     checked_number,
     is_name,
@@ -52,6 +54,7 @@ from accord.drafting.vocabulary import (
     OF_A_PERSON,
     OF_A_THING,
     REMARK,
+    SUFFIXED,
     THING,
     TRIOS,
     WORDS,
@@ -173,7 +176,7 @@ def _guess_one(sample: Sample, keep_sparse: bool) -> Guess:
     nothing = Guess(column, ColumnKind.SKIP)
     if not cells:
         return nothing.left_out("it is empty")
-    if why := _why_left_out(column):
+    if why := _why_left_out(column, cells):
         return nothing.left_out(why)
     found = (
         _by_sure_cells(column, cells)
@@ -194,9 +197,11 @@ def _says_one_thing(sample: Sample) -> bool:
     return sample.size >= _TO_JUDGE and max(sample.common.values()) >= _ONE_THING * sample.size
 
 
-def _why_left_out(column: str) -> str:
-    """Why a column is no field, whatever its cells are, if its name says so."""
+def _why_left_out(column: str, cells: Sequence[str]) -> str:
+    """Why a column is no field, if its name says so, or its cells are what stands behind names."""
     words = words_of(column)
+    if are_suffixes(cells) or (SUFFIXED & {*words} and are_whole_names(cells) < _SOME):
+        return "a suffix of names, such as Jr, tells few people apart"
     return NO_FIELDS.get("".join(words), "")
 
 
@@ -297,10 +302,10 @@ def _kind_by_cells(cells: Sequence[str], names_rows: bool, may_be_names: bool = 
         return sure[0]
     if len(set(cells)) <= min(_FEW_VALUES, len(cells) // 5):
         return ColumnKind.CATEGORY
+    if share(cells, NUMBER.fullmatch) >= _MOST or are_measures(cells):
+        return ColumnKind.SKIP
     if are_streets(cells) >= _MOST:
         return ColumnKind.STREET
-    if share(cells, NUMBER.fullmatch) >= _MOST:
-        return ColumnKind.SKIP
     return ColumnKind.PHONE if FITS[ColumnKind.PHONE](cells) >= _MOST else ColumnKind.TEXT
 
 
@@ -392,8 +397,12 @@ def _leave_others(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess
     some_people, people = OF_PEOPLE & {guess.kind for guess in guesses}, _are_people(guesses)
     kept = OF_A_PERSON | ({ColumnKind.COMPANY} if _are_firms_among(guesses, samples) else set())
     why = "its name is none of those that say who somebody is"
-    found = []
+    found: list[Guess] = []
     for guess in guesses:
+        is_again = people and guess.name and guess.name in [one.name for one in found]
+        if is_again:
+            found.append(guess.left_out(f"another column is taken for {guess.name}", guess.kind))
+            continue
         is_remark = guess.name == REMARK or (guess.kind is ColumnKind.TEXT and not guess.name)
         is_other = guess.kind in _OF_ANYTHING and (guess.name or guess.kind) not in kept
         is_left = (some_people and is_remark) or (people and is_other)

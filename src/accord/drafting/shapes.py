@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from accord.drafting.kinds import ColumnKind
-from accord.drafting.vocabulary import NUMBERED_SEXES, SEXES, UNKNOWN_SEXES, YES_NO
+from accord.drafting.vocabulary import NUMBERED_SEXES, SEXES, SUFFIXES, UNKNOWN_SEXES, YES_NO
 from accord.fields.date_formats import find_formats
 from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
@@ -139,6 +139,22 @@ SURE: dict[ColumnKind, Callable[[Cells], float]] = {
     ColumnKind.PRICE: _like(_PRICED),
 }
 """The same of cells that look like nothing else, whatever their column is called."""
+
+
+def are_suffixes(cells: Cells) -> bool:
+    """Whether cells are suffixes of names: numbers alone may be classes."""
+    is_junior = any(cell.casefold().startswith(("jr", "jnr")) for cell in cells)
+    return is_junior and _one_of(SUFFIXES)(cells) >= 0.9
+
+
+_UNITS = 3
+"""So many units a column may have, such as min, mins and minutes."""
+
+
+def are_measures(cells: Cells) -> bool:
+    """Whether cells are numbers with a unit, the same in all: codes have many letters."""
+    units = {re.sub(r"[^a-z%°\"]", "", cell.casefold()) for cell in cells[:_TELLING]}
+    return "" not in units and len(units) <= _UNITS and FITS[ColumnKind.NUMBER](cells) >= 0.9
 
 
 def are_codes(cells: Cells) -> bool:

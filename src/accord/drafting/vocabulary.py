@@ -104,7 +104,7 @@ _CALLED: dict[ColumnKind, str] = {
     ),
     ColumnKind.POSTCODE: (
         "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap postnummer cep "
-        "kodpocztowy codicepostale postnr codpostal "
+        "kodpocztowy codicepostale postnr codpostal cpostal "
         "psc smerovacicislo postovnismerovacicislo iranyitoszam irsz postinumero postanskibroj"
     ),
     ColumnKind.PHONE: (
@@ -190,13 +190,24 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "admission admissiondate visitdate aufnahmedatum dateadmission fechaingreso visit "
             "dataricovero opnamedatum"
         ),
+        "founded": (
+            "founded foundingdate foundationdate dateoffoundation incorporationdate dateofincorporation "
+            "grundungsdatum gruendungsdatum datecreation datedecreation dateimmatriculation "
+            "fechaconstitucion fechadeconstitucion datacostituzione datadicostituzione oprichtingsdatum "
+            "dataconstituicao datadeconstituicao dataabertura datazalozenia datumvzniku datumzalozeni "
+            "datumzalozenia alapitasdatuma bildandedatum stiftelsesdato etableringsdato perustamispaiva "
+            "datainfiintarii datumosnivanja datumustanovitve"
+        ),
         "death": "deathdate dateofdeath dod sterbedatum todesdatum datedeces datededeces",
     },
     ColumnKind.NUMBER: {
         "": "quantity qty menge anzahl quantite cantidad quantita aantal quantidade ilosc antal",
         "weight": "weight gewicht poids peso waga vikt",
         "height": "height hohe groessecm taille altura altezza lengte wzrost langd",
-        "runtime": "runtime runtimeminutes duration laufzeit dauer duree duracion durata",
+        "runtime": (
+            "runtime runtimeminutes duration laufzeit dauer duree duracion durata duracao speelduur speltid "
+            "spilletid kesto trajanje czastrwania jatekido"
+        ),
         "pages": "pages pagecount seiten seitenzahl nombredepages paginas pagine",
         "episode": "episode episodenumber episodeno folge",
         "season": "season seasonnumber seasonno staffel",
@@ -243,7 +254,19 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "birth_place": (
             "birthplace placeofbirth geburtsort lieunaissance lieudenaissance lugarnacimiento "
             "lugardenacimiento luogonascita luogodinascita geboorteplaats geburtsland "
-            "mistonarozeni miestonarodenia szuletesihely fodested fodelseort syntymapaikka loculnasterii"
+            "mistonarozeni miestonarodenia szuletesihely fodested fodelseort syntymapaikka loculnasterii "
+            "birthstate stateofbirth birthcountry countryofbirth birthcity birthtown birthparish "
+            "geburtsgemeinde communenaissance communedenaissance villenaissance villedenaissance "
+            "paysnaissance paysdenaissance paisnacimiento paisdenacimiento municipionacimiento "
+            "provincianacimiento comunenascita comunedinascita provincianascita statonascita geboorteland "
+            "geboortegemeente localnascimento localdenascimento paisnascimento naturalidade "
+            "miejsceurodzenia krajurodzenia zemenarozeni krajinanarodenia fodelseforsamling fodelsesocken "
+            "fodelseland fodesogn fodeland synnyinpaikka syntymamaa taranasterii mjestorodenja "
+            "drzavarodenja krajrojstva drzavarojstva"
+        ),
+        "parish": (
+            "parish kirchspiel pfarrei paroisse parroquia parrocchia parochie freguesia parafia farnost "
+            "forsamling socken sogn menighet seurakunta parohie zupa zupnija"
         ),
         "legal_form": (
             "legalform legaltype companytype entitytype rechtsform gesellschaftsform formejuridique "
@@ -260,8 +283,19 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
             "atividade cae branza pkd obor odvetvi odvetvie agazat teaor domeniuactivitate caen "
             "djelatnost dejavnost bransch naring bransje naering toimiala"
         ),
+        "payment": (
+            "paymentmethod paymenttype paymentmode zahlungsart zahlungsweise modepaiement modedepaiement "
+            "moyenpaiement moyendepaiement formapago formadepago metodopago metododepago modalitapagamento "
+            "modalitadipagamento metodopagamento metododipagamento betaalwijze betaalmethode formapagamento "
+            "formadepagamento sposobplatnosci formaplatnosci zpusobplatby sposobplatby fizetesimod "
+            "betalningssatt betalingsmate betalingsmetode maksutapa modalitateplata nacinplacanja "
+            "nacinplacila"
+        ),
         "cuisine": "cuisine cuisines kuche kueche cucina cocina keuken kuchnia cozinha kok",
-        "genre": "genres genrelist gattung genre",
+        "genre": (
+            "genres genrelist gattung genre genero generos genere generi gatunek zanr zaner mufaj sjanger "
+            "lajityyppi genurile"
+        ),
     },
     ColumnKind.COMPANY: {"": _COMPANIES},
     ColumnKind.TEXT: {
@@ -269,7 +303,12 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "title": (
             "title titel titre titulo titolo tytul productname producttitle artikelname produktname "
             "bezeichnung artikelbezeichnung product artikel produkt producto prodotto libelle "
-            "nomproduit designation denominacion denominazione primarytitle"
+            "nomproduit designation denominacion denominazione primarytitle tittel nazev nazov naziv "
+            "nimeke titlu"
+        ),
+        "original_title": (
+            "originaltitle titulooriginal titreoriginal originaltitel titolooriginale tytuloryginalny "
+            "oorspronkelijketitel originalnazev originaltittel alkuperaisnimi"
         ),
         "website": (
             "website web url homepage webpage webaddress webseite webadresse internetseite internet www "
@@ -294,7 +333,10 @@ _NAMED: dict[ColumnKind, dict[str, str]] = {
         "venue": "venue journal booktitle conference zeitschrift revue revista rivista",
         "author": "author authors autor autoren auteur auteurs autores autore autori writer forfattare",
         "actor": "actor actors actorname starring cast schauspieler darsteller acteur acteurs",
-        "director": "director directorname regisseur realisateur regia directedby",
+        "director": (
+            "director directors directorname regisseur regie realisateur regia regista directedby realizador "
+            "realizacao diretor directores rezyser rezie reziser rendezo regissor ohjaaja regizor redatelj"
+        ),
         "publisher": "publisher verlag editeur editorial editore uitgever",
     },
 }
@@ -311,15 +353,26 @@ REMARK = "comment"
 OF_A_PERSON = frozenset(
     [
         "death", "death_year", "deceased", "birth_place", "nationality", "country", "region", "language",
-        "occupation", "height", "marital_status", "ethnicity", "blood_type", "colour",
+        "occupation", "height", "marital_status", "parish", "ethnicity", "blood_type", "colour",
     ]
 )  # fmt: skip
 """What else says who somebody is, by its name."""
 OF_A_THING = frozenset(
-    ["title", "brand", "genre", "cuisine", "author", "actor", "director", "publisher", "venue"]
+    [
+        "title",
+        "original_title",
+        "brand",
+        "genre",
+        "cuisine",
+        "author",
+        "actor",
+        "director",
+        "publisher",
+        "venue",
+    ]
 )
 """What only things have, by its name."""
-OF_A_FIRM = frozenset(["company", "website", "legal_form", "industry"])
+OF_A_FIRM = frozenset(["company", "website", "legal_form", "industry", "founded"])
 """What firms have, by its name; somebody may work for one."""
 MAKERS = frozenset(["author", "actor", "director"])
 """Who made a thing: people, whose names stand in one cell."""
@@ -339,6 +392,10 @@ _QUALIFIERS = (
 )
 QUALIFIERS = frozenset(_QUALIFIERS.split())
 """First words of headers that say whose or which, and not what: of a billing zip the zip."""
+SUFFIXED = frozenset(["suffix", "suffixe", "sufijo", "suffisso", "sufixo"])
+"""Words of headers for what stands behind a name."""
+SUFFIXES = frozenset(["jr", "sr", "jnr", "snr", "i", "ii", "iii", "iv", "v"])
+"""What stands behind a name."""
 NO_FIELDS = {
     **dict.fromkeys(("voorletters", "initialen", "initials", "initialer"), "initials say less than names do"),
     **dict.fromkeys(
