@@ -45,6 +45,18 @@ def test_a_postcode_and_a_city_in_one_column_are_two_fields() -> None:
     assert (found.sources["postcode"].column, found.sources["city"].column) == ("PLZ", "PLZ/Ort")
 
 
+def test_two_family_names_in_one_column_are_two_fields() -> None:
+    names = ("Muñoz Gómez", "de la Cruz Ruiz", "Pardo")
+    found = fitted({"Nombre": ("Ana", "Eva", "Luz"), "Apellidos": names}, surname=TEXT, surname_2=TEXT)
+    first, rest = found.sources["surname"], found.sources["surname_2"]
+    assert first.column == rest.column == "Apellidos"
+    assert (first.part, rest.part, rest.order) == ("surname", "given", "surname given")
+    single = fitted({"Nombre": ("Ana",), "Apellidos": ("Muñoz",)}, surname=TEXT, surname_2=TEXT)
+    assert single.lacking == ["surname_2"]
+    # Both together, where one field is agreed.
+    assert fitted({"Nombre": ("Ana",), "Apellidos": names}, surname=TEXT).sources["surname"].part is None
+
+
 def test_where_several_would_do_none_is_taken() -> None:
     found = fitted({"Angabe": WORDS, "Lager": WORDS}, text=TEXT)
     assert found.lacking == ["text"]

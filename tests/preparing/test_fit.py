@@ -42,13 +42,12 @@ def test_a_field_without_a_column_is_a_fault_that_names_what_to_say() -> None:
 
 
 def test_columns_without_a_field_are_named_where_they_may_be_one() -> None:
-    firms = {"Artikelnummer": ["7", "8"], "Klasse": ["x", "y"]}
+    words = {"Angabe": ["some words", "of a kind"], "Lager": ["here and there", "more words"]}
     with pytest.raises(DataError) as caught:
-        accord.propose(pa.table(firms)).fit(drafted().agreement, types={"Artikelnummer": "id"})
+        accord.propose(pa.table({"id": ["7", "8"], **words})).fit(drafted().agreement)
     told = str(caught.value)
-    assert (
-        "field 'brand': has no column. It may be 'Klasse'. Say which: `types=` COLUMN=category:brand." in told
-    )
+    may = "It may be 'Angabe' or 'Lager'. Say which: `types=` COLUMN=category:brand."
+    assert f"field 'brand': has no column. {may}" in told
     assert "field 'price': has no column. Say which" in told
     assert "is it the right table?" not in told
 
@@ -120,3 +119,15 @@ def test_passes_that_need_an_absent_field_are_told(tmp_path: Path) -> None:
     assert made.agreement.passes
     fit = accord.propose(people.drop_columns(["birth"])).fit(made.agreement, absent=["birth"])
     assert "can compare none of your records without birth" in str(fit)
+
+
+def test_two_family_names_in_one_cell_are_read_apart() -> None:
+    columns = {"id": ["1", "2", "3"], "given": ["Ana", "Eva", "Luz"], "birth": ["1950-01-02"] * 3}
+    apart = {"surname": ["Muñoz", "de la Cruz", "Pardo"], "surname_2": ["Gómez", "Ruiz", "Díaz"]}
+    given: dict[str, Any] = {"parties": ("north", "south"), "records": (30, 30)}
+    made = accord.draft(accord.propose(pa.table(columns | apart)).confirm(**given))
+    both = [" ".join(one) for one in zip(*apart.values(), strict=True)]
+    table = pa.table(columns | {"Apellidos": both})
+    fit = accord.propose(table).fit(made.agreement)
+    assert "surname is the first family name of 'Apellidos'." in str(fit)
+    assert accord.check(made.agreement, table, layout=fit.layout).clean

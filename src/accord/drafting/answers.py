@@ -99,10 +99,7 @@ class Answers:
         names = [one.name for one in self.fields]
         if not names:
             yield Fault("", "No column is left to compare.", "Give some a type other than id and skip.")
-        for name, count in Counter(names).items():
-            made_of = name.rpartition("_")[0]
-            if count > 1 or (_RESERVED.fullmatch(name) and made_of in names):
-                yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
+        yield from self._ill_named()
         for option, given, kinds in (
             ("`accord init --field {}.values`", self.values, LISTED),
             ("`accord init --field {}.range`", self.ranges, RANGED),
@@ -130,6 +127,17 @@ class Answers:
         if self.count_epsilon is not None:
             yield from self._ill_counted(self.count_epsilon)
         yield from self._ill_counted_records()
+
+    def _ill_named(self) -> Iterable[Fault]:
+        """Names that two fields have, or that are made of another."""
+        names = Counter(one.name for one in self.fields)
+        once = {one.name for one in self.fields if one.kind not in SEVERAL}
+        for name, count in names.items():
+            if count > 1 and name in once:
+                mend = "Give the others another type, or join the columns in a layout."
+                yield Fault(f"field '{name}'", "has more than one column.", mend)
+            elif count > 1 or (_RESERVED.fullmatch(name) and name.rpartition("_")[0] in names):
+                yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
 
     def _ill_counted_records(self) -> Iterable[Fault]:
         if not all(1 <= copies <= MOST_COPIES for copies in self.copies):

@@ -25,6 +25,7 @@ from accord.drafting.guessing import Sample
 from accord.drafting.headers import kinds_by_name, word_for, words_of
 from accord.drafting.kinds import HOLDS, SEVERAL, ColumnKind
 from accord.drafting.reading import Reading, order_of, propose, share_marks, two_digit_years
+from accord.drafting.shapes import are_whole_names
 from accord.drafting.vocabulary import THING, WORDS
 from accord.fields.cardinality import contradicts
 from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField
@@ -97,6 +98,7 @@ def fit(
     for name in lacking():
         if (source := _make_of_others(name, found, by_column)) is not None:
             fitted.sources[name] = source
+    fitted.sources |= _split_surnames(lacking(), fitted.sources, by_column)
     for name, typed in [pair for kind in sorted(SEVERAL) for pair in _pair_typed(kind, lacking(), left)]:
         take(name, typed)
     for name in lacking():
@@ -208,6 +210,25 @@ def _make_of_others(name: str, found: Sequence[Found], samples: Mapping[str, Sam
     return None
 
 
+def _split_surnames(
+    lacking: Sequence[str], sources: Mapping[str, Source], samples: Mapping[str, Sample]
+) -> dict[str, Source]:
+    """The second family name, where most cells of the first have both: the first with its particles, and the
+    rest."""
+    one = sources.get(ColumnKind.SURNAME, Source(absent=True))
+    column = one.column if one.part is None else None
+    if ColumnKind.SURNAME_2 not in lacking or column is None or column not in samples:
+        return {}
+    if are_whole_names(samples[column].telling) < _TWO_NAMES:
+        return {}
+    said: dict[str, Any] = {"column": column, "order": "surname given", "missing": one.missing}
+    return {
+        ColumnKind.SURNAME: Source(part="surname", **said),
+        ColumnKind.SURNAME_2: Source(part="given", **said),
+    }
+
+
+_TWO_NAMES = 0.5
 _SUITING: dict[type, frozenset[ColumnKind]] = {
     NumberField: frozenset({ColumnKind.NUMBER, ColumnKind.PRICE, ColumnKind.YEAR}),
     DateField: frozenset({ColumnKind.DATE}),
@@ -352,7 +373,9 @@ def _candidates(name: str, free: Sequence[Column], fields: Mapping[str, FieldSpe
     ]
     kinds = {of for spec in _of(name, fields) for of in _SUITING.get(type(spec), SEVERAL - _NUMERIC)}
     like = kinds if kind in SEVERAL else _LIKE.get(kind, _LIKE_TEXT)
-    alike = [one.name for one in free if (one.meant or one.is_.kind) in like]
+    # What a public name says is something else is not what another says.
+    may = [one for one in free if _is_type(name) or one.is_.name in ("", THING)]
+    alike = [one.name for one in may if (one.meant or one.is_.kind) in like]
     return tuple((said or alike)[:_MOST_CANDIDATES])
 
 

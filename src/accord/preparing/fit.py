@@ -17,6 +17,7 @@ from accord.agreement.document import Agreement
 from accord.arguments import as_path_or_none, require_flag
 from accord.drafting.confirming import find_id
 from accord.drafting.fitting import Fitted, fit, type_of
+from accord.drafting.kinds import ColumnKind
 from accord.drawing import draw
 from accord.errors import ContradictionError, DataError, Fault, FaultyError, UsageError
 from accord.exact import text
@@ -116,8 +117,8 @@ class Placed:
         for name, source in layout.columns.items():
             assert not isinstance(source, str)
             if source.part in OF_NAMES:
-                kind = "given name" if source.part == "given" else "family name"
-                yield f"{name} is the {kind} in '{source.column}', as {source.order}."
+                is_two = layout.source(ColumnKind.SURNAME_2).column == source.column
+                yield f"{name} is the {_part_of_name(name, source, is_two)}."
         yield from self._tell_long_names(layout)
 
     def _tell_idle_passes(self) -> Iterator[str]:
@@ -220,6 +221,14 @@ def _no_columns(agreement: Agreement, fitted: Fitted, lacking: Sequence[str]) ->
         )
         for name in lacking
     ]
+
+
+def _part_of_name(name: str, source: Source, is_two: bool) -> str:
+    if is_two:
+        part = "rest" if name == ColumnKind.SURNAME_2 else "first family name"
+        return f"{part} of '{source.column}'"
+    kind = "given name" if source.part == "given" else "family name"
+    return f"{kind} in '{source.column}', as {source.order}"
 
 
 def _tell_candidates(columns: Sequence[str]) -> str:
