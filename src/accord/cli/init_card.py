@@ -40,14 +40,12 @@ def require_cards(cards: Iterable[Path], inputs: Iterable[Path], force: bool) ->
         require_target(card, read, force, endings=())
 
 
-def write_cards(agreed: Agreement, out: Path, typed: str, layout: Layout) -> None:
+def write_cards(agreed: Agreement, out: Path, typed: str, layout: Layout, outlook: Outlook | None) -> None:
     """A page for the owner, with its layout, and one for the partner, made of the agreement alone."""
-    from accord.forecast.expected import look_ahead
     from accord.report.card import OwnTable, describe_card
     from accord.table.sinks.files import write_file
 
     mine, theirs = (card_of(out, agreed.party(side)) for side in Side)
-    outlook = look_ahead(agreed, None, None)
     own = describe_card(agreed, str(out), Side.A, _tell(outlook), OwnTable(typed, layout))
     write_file(mine, own.encode(), replace=True)
     other = describe_card(agreed, out.name, Side.B, _tell_public(outlook))

@@ -72,7 +72,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     if crowded := tell_crowded(made.agreement, check):
         _tell_own(crowded)
     tell_ids(check)
-    write_cards(made.agreement, out, told.typed, check.layout)
+    write_cards(made.agreement, out, told.typed, check.layout, made.expected)
 
 
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:

@@ -259,7 +259,8 @@ class _Search:
         for pairs in self._wrong:
             apart = pairs.apart(chosen)
             short = max(0.0, float(apart.sum()) - 1 + SURVIVING)
-            gains = gains + WRONG * np.minimum(self._placed * pairs.gains(apart)[self._key_of], short)
+            if short:
+                gains = gains + WRONG * np.minimum(self._placed * pairs.gains(apart)[self._key_of], short)
         ranks = rank(gains, self._prices)
         taken = [one.key for one in chosen]
         useful = (gains > 0) & ~np.isin(self._key_of, taken)

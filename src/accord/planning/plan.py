@@ -12,7 +12,7 @@ choose.py     which to take, and what to warn of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -143,11 +143,13 @@ def make_plan(agreement: Agreement, question: PlanQuestion, own: Own | None = No
 
 def settle(agreement: Agreement, question: PlanQuestion) -> Plan:
     """The plan from counts alone of what such plans choose again: for drafts and templates."""
-    found = make_plan(agreement, question)
+    require_sound(agreement)
+    known: dict[str, list[Option]] = {}
+    found = _Planner(agreement, question, None, whole=True, known=known).plan()
     for _ in range(_MOST_SETTLED - 1):
         if found.choice.agreed:
             break
-        found = make_plan(found.choice.agreement, question)
+        found = _Planner(found.choice.agreement, question, None, whole=True, known=known).plan()
     return found
 
 
@@ -173,7 +175,17 @@ def agreed_network(agreement: Agreement) -> Network:
 class _Planner:
     """Prices agreements under one question; the whole plan also chooses among them."""
 
-    def __init__(self, agreement: Agreement, question: PlanQuestion, own: Own | None, *, whole: bool) -> None:
+    def __init__(
+        self,
+        agreement: Agreement,
+        question: PlanQuestion,
+        own: Own | None,
+        *,
+        whole: bool,
+        known: dict[str, list[Option]] | None = None,
+    ) -> None:
+        """`known`: what planners of the same fields, rule and question have priced, by digest."""
+        self._known = {} if known is None else known
         self._agreement, self._asked, self._own, self._whole = agreement, question, own, whole
         self._walked = {agreement.digest}
         """What is looked at closely: greedy's schedule is gone through, where the table is not too long."""
@@ -291,6 +303,15 @@ class _Planner:
 
     def _price(self, agreement: Agreement) -> list[Option]:
         """With and without greedy; one that was priced before, alone."""
+        if known := self._known.get(agreement.digest):
+            self._priced.update(one.agreement.digest for one in known)
+            return [replace(one, agreed=one.agreement == self._agreement) for one in known]
+        found = self._price_anew(agreement)
+        if self._own is None and len(found) == len(greedy_variants(agreement)):
+            self._known[agreement.digest] = found
+        return found
+
+    def _price_anew(self, agreement: Agreement) -> list[Option]:
         sizes, task = self._asked.sizes, agreement.task
         for side, own, other in ((Side.A, *sizes), (Side.B, *sizes[::-1])):
             if problem := task.protocol.refuse_sizes(task, side, own, other):

@@ -306,7 +306,7 @@ def tell_meeting(agreement: Agreement, found: TableCheck) -> str:
 def tell_crowded(agreed: Agreement, check: TableCheck) -> str:
     """A word where one's own records crowd in few bins, or none: nobody else is told, and the draft does not
     know."""
-    if not agreed.passes:
+    if not agreed.passes or not agreed.protocol.lists_bins:
         return ""
     usual, own = look_ahead(agreed, None, None), look_ahead(agreed, Side.A, check.read)
     if usual is None or own is None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NoReturn, TypeVar
 
 from accord.exact import exact
@@ -75,6 +76,7 @@ class RuleSyntaxError(ValueError):
     """The rule cannot be read; the message says where and how to mend it."""
 
 
+@lru_cache(maxsize=16)
 def parse_rule(text: str) -> Rule:
     """Read a rule; raise `RuleSyntaxError` that points at the first thing that cannot be read."""
     reader = _Reader(text)

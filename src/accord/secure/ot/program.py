@@ -185,11 +185,11 @@ class Program:
         """About the bits that a pair takes, with groups of `USUAL` rows and `CHEAP` bits for a double OT."""
         return sum(share.weight for share in self.shares) + sum(lookup.weight for lookup in self.lookups)
 
-    @property
-    def levels(self) -> list[list[int]]:
+    @cached_property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
         """The lookups that run together, in order."""
         deepest = self.lookups[-1].level
-        return [[i for i, k in enumerate(self.lookups) if k.level == n] for n in range(deepest + 1)]
+        return tuple(tuple(i for i, k in enumerate(self.lookups) if k.level == n) for n in range(deepest + 1))
 
     @property
     def tallied(self) -> int:

@@ -70,14 +70,13 @@ def batch_sizes(program: Program, rates: tuple[int, int], shape: BatchShape) -> 
     """The sizes for a batch of this shape; the rates are bits an OT, of the distances and of the lookups."""
     of_distances, of_lookups = rates
     levels = [[program.lookups[i] for i in level] for level in program.levels]
+    # Most lookups are alike.
+    asks = {b: 8 * question_words(shape.pairs, b, of_lookups) for b in {one.bits for one in program.lookups}}
     return Sizes(
         choices=8 * correction_words(program.terms * shape.strips, of_distances),
         sums=tuple(sum_bytes(share, shape.strips, shape.groups) for share in program.shares),
         corrections=tuple(correction_bytes(share, shape.columns) for share in program.shares),
-        questions=tuple(
-            tuple(8 * question_words(shape.pairs, lookup.bits, of_lookups) for lookup in level)
-            for level in levels
-        ),
+        questions=tuple(tuple(asks[lookup.bits] for lookup in level) for level in levels),
         tables=tuple(
             tuple(table_bytes(shape.pairs, lookup.bits, lookup.lane) for lookup in level) for level in levels
         ),

@@ -9,6 +9,7 @@ Both sides compute the same schedule, from the sizes of the batches and what the
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,8 +58,10 @@ class SupplySchedule:
 def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
     """OTs that each batch takes, shape (2, batches): for distances and tallies, and double for lookups."""
     distances, tallied = program.terms * sizes.strips, program.tallied * sizes.pairs
-    bits = [lookup.bits for lookup in program.lookups] + ([1] if program.opens else [])
-    lookups = [sum(padded_count(asked(int(pairs), b)) for b in bits) for pairs in sizes.pairs]
+    bits = Counter([lookup.bits for lookup in program.lookups] + ([1] if program.opens else []))
+    lookups = [
+        sum(many * padded_count(asked(int(pairs), b)) for b, many in bits.items()) for pairs in sizes.pairs
+    ]
     single = -(-distances // 128) * 128 + -(-tallied // 128) * 128
     return np.stack([single, np.array(lookups, dtype=np.int64).reshape(-1)])
 
