@@ -49,3 +49,20 @@ def test_hundreds_of_days_lie_near_each_other() -> None:
     made = make_up(fields(ColumnKind.DATE), RANGES, (("date", "hundreds"),))
     days = np.array(made.a["date"].drop_null().to_pylist(), "datetime64[D]")
     assert 80 < len(np.unique(days)) <= (days.max() - days.min()).astype(int) < 150
+
+
+def test_towns_lie_in_regions_and_postcodes_in_towns() -> None:
+    for who in (ColumnKind.SURNAME, ColumnKind.COMPANY):
+        asked = in_order(
+            [
+                *fields(who, ColumnKind.CITY, ColumnKind.POSTCODE),
+                Confirmed(ColumnKind.CATEGORY, "region"),
+            ]
+        )
+        classes = (("city", "hundreds"), ("postcode", "hundreds"), ("region", "few"))
+        table = make_up(asked, RANGES, classes).a.drop_null()  # type: ignore[arg-type]
+        for inner, outer in (("city", "region"), ("postcode", "city")):
+            together = table.group_by([inner, outer]).aggregate([([], "count_all")])
+            most = together.group_by(inner).aggregate([("count_all", "max"), ("count_all", "sum")])
+            often = most.filter(pc.greater(most["count_all_sum"], 2))
+            assert pc.sum(often["count_all_max"]).as_py() > 0.8 * pc.sum(often["count_all_sum"]).as_py()

@@ -32,3 +32,10 @@ def test_seven_values_contradict_all_classes_but_the_first(declared: str) -> Non
 @given(st.sampled_from(CLASSES), st.integers(1, 10**6))
 def test_tables_draw_no_more_values_than_records(declared: str, records: int) -> None:
     assert 1 <= count_values(declared, records) <= records  # type: ignore[arg-type]
+
+
+def test_copies_make_no_value_less_telling() -> None:
+    """Births of 850 persons in 1,940 records of up to five each."""
+    assert classify(850, 1_940) == "hundreds"
+    assert classify(850, 1_940, copies=5) == "unique"
+    assert not contradicts("unique", 850, 1_940, copies=5)
