@@ -48,6 +48,8 @@ _GROUP = 5
 """Uncovered records that share a key, about."""
 _ROUNDS = 20
 _SLACK = 1e-9
+_KNOWN = 128
+"""Sets of passes of which it is remembered what they leave apart."""
 _COUNTED = 1 << 18
 """Records of a table whose coverage is followed from pass to pass."""
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
@@ -165,13 +167,21 @@ class _Pairs:
         packed, counts = np.unique(np.packbits(met, axis=0), axis=1, return_counts=True)
         self.met = np.unpackbits(packed, axis=0, count=len(met)).astype(np.float32)
         self.shares = (counts / counts.sum()).astype(np.float32)
+        self._known: dict[tuple[tuple[int, int], ...], NDArray[np.float32]] = {}
 
     def apart(self, chosen: Sequence[_Candidate]) -> NDArray[np.float32]:
-        """Of pairs with the same keys, the share that meets in none of these passes."""
-        apart = self.shares.copy()
-        for one in chosen:
-            apart *= 1 - np.float32(one.placed) * self.met[one.key]
-        return apart
+        """Of pairs with the same keys, the share that meets in none of these passes. The latest are kept:
+        sets grow by one pass after another."""
+        if not chosen:
+            return self.shares
+        names = tuple((one.key, one.cap) for one in chosen)
+        if names not in self._known:
+            *before, last = chosen
+            apart = self.apart(before) * (1 - np.float32(last.placed) * self.met[last.key])
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            self._known[names] = apart
+        return self._known[names]
 
     def gains(self, apart: NDArray[np.float32]) -> Floats:
         """What each key finds of the pairs that are apart."""

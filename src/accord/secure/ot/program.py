@@ -186,10 +186,10 @@ class Program:
         return sum(share.weight for share in self.shares) + sum(lookup.weight for lookup in self.lookups)
 
     @cached_property
-    def levels(self) -> tuple[tuple[int, ...], ...]:
+    def levels(self) -> list[list[int]]:
         """The lookups that run together, in order."""
         deepest = self.lookups[-1].level
-        return tuple(tuple(i for i, k in enumerate(self.lookups) if k.level == n) for n in range(deepest + 1))
+        return [[i for i, k in enumerate(self.lookups) if k.level == n] for n in range(deepest + 1)]
 
     @property
     def tallied(self) -> int:
