@@ -315,7 +315,8 @@ def _make_up(rng: Random, fields: Mapping[str, FieldSpec], column: str, people: 
         world, whose = things.draw_things(rng, count), np.arange(count)
         a, b = (things.name_things(rng, world, whose, other, False) for other in (False, True))
         return a, b
-    words = [people[name].combine_chunks().fill_null("") for name in ("surname", "street")]
+    # Without figures, which few names have: a key of them would bring few together.
+    words = [people[name].combine_chunks().fill_null("") for name in ("surname", "city")]
     mixed = [word.take(pa.array(rng.permutation(count))) for word in words]
     return _alike(pc.binary_join_element_wise(*mixed, " "))
 
