@@ -47,6 +47,8 @@ _TURNED, _ANOTHER = 0.5, 0.4
 _REGION, _PLACE, _OF_TOWN = "region", 10_007, 3
 _NESTED = frozenset({ColumnKind.CITY, ColumnKind.POSTCODE})
 """Types of which one follows from the other, as a region does: ranks of one turn are nested."""
+_HERE = frozenset({ColumnKind.STREET, ColumnKind.CITY, ColumnKind.POSTCODE})
+_MOVED = 0.06
 _SECOND_NAMES = 997
 _INITIALS = 0.4
 _DEGREES = 0.0003
@@ -101,10 +103,11 @@ def make_up(
         columns = {"id": cells["id"]}
         for turn, one in enumerate(fields):
             declared = counted.get(one.name)
+            here = table.moved() if one.kind in _HERE and not people else table
             if declared is not None and _is_drawn(one, declared, people):
-                values = table.draw(one, declared, turn, title)
+                values = here.draw(one, declared, turn, title)
             else:
-                values = table.column(one, title, products)
+                values = here.column(one, title, products)
             lacks = pa.array(lacking[one.name][rows])
             columns[one.name] = pc.if_else(lacks, pa.scalar(None, values.type), values)
         tables.append(pa.table(columns))
@@ -174,6 +177,13 @@ class _Table:
     map_: tuple[Range, Range]
     rng: things.Random
 
+    def moved(self) -> _Table:
+        """Where things are: some have moved by the second table."""
+        if not self.other:
+            return self
+        gone = self.whose * 2_654_435_761 % 1_009 < _MOVED * 1_009
+        return replace(self, whose=np.where(gone, (self.whose * 7_919 + 13) % self.world.count, self.whose))
+
     def draw(self, one: Confirmed, declared: Cardinality, turn: int, title: str | None) -> pa.Array:
         """Cells with as many different values as declared: those of a few things, or of a few people."""
         count = count_values(declared, RECORDS)
@@ -183,6 +193,8 @@ class _Table:
         is_region = one.name.rstrip("_0123456789") == _REGION
         if is_region and self.about_people:
             return _regions(self, count, turn)
+        if is_region:
+            self = self.moved()
         if is_region or one.kind in _NESTED:
             turn = _PLACE
         if one.kind is ColumnKind.CATEGORY:
@@ -281,7 +293,7 @@ _PLACED: dict[ColumnKind, Callable[..., pa.Array]] = {
     ColumnKind.PHONE: partial(things.draw_place, which="line"),
     ColumnKind.EMAIL: things.draw_email,
 }
-"""Things do not live together, and do not move."""
+"""Things do not live together, and seldom move."""
 _DRAWN: dict[ColumnKind, Callable[..., pa.Array]] = {
     **_PLACED,
     ColumnKind.COMPANY: things.name_companies,

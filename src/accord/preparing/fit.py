@@ -128,7 +128,8 @@ class Placed:
         if idle:
             lacking = ", ".join(sorted(set().union(*idle)))
             passes = f"{counted(len(idle), 'pass', 'passes')} of {len(needed)}"
-            yield f"{passes} can compare none of your records without {lacking}. Agree on a draft without it, which has other passes."
+            mend = "Agree on a draft without it, which has other passes."
+            yield f"{passes} can compare none of your records without {lacking}. {mend}"
 
     def _tell_long_names(self, layout: Layout) -> Iterator[str]:
         """Whole names that cannot be taken apart for sure: nobody sees which words are the family's."""
