@@ -223,14 +223,14 @@ def tell_trade(options: Sequence[Option], choice: Option) -> str:
     if every is None or choice.recall is None or choice.covered is None or not choice.keys:
         return ""
     saved = f"All pairs would take {lasting(every.seconds.expected)} and {sized(round(every.bytes.expected))}"
-    missed = f"about {1 - choice.recall:.1%} of the matches are expected to be missed"
+    missed = f"about {1 - choice.recall:.1%} of the matches are missed"
     if choice.agreement.output.answers:
         # No promise depends on coverage, and no pair is seen.
-        return f"{saved} and find every match. Here {missed}."
+        return f"{saved} and find every match. Here, among synthetic records, {missed}."
     return (
-        f"{saved}, find every match and cover every record. Here {missed} and {1 - choice.covered:.2%} of "
-        "the records not to be covered, and the side that asks sees in which of the "
-        f"{counted(choice.keys, 'pass', 'passes')} a pair met."
+        f"{saved}, find every match and cover every record. Here, among synthetic records, {missed} and "
+        f"{1 - choice.covered:.2%} of the records are not covered, which is more in a crowded table; and the "
+        f"side that asks sees in which of the {counted(choice.keys, 'pass', 'passes')} a pair met."
     )
 
 

@@ -140,7 +140,7 @@ def _tell_lacking(answers: Answers) -> Iterator[str]:
 def _tell_met(made: MadeDraft) -> str:
     """The expected shares of matches that meet and of covered records, and what more would cost."""
     told = f"Of the pairs that the rule accepts among synthetic records, {made.met:.1%} meet in these passes"
-    if made.covered is not None and made.covered < 1:
+    if made.covered is not None and made.covered < 1 and not made.trade:
         told += f", and the promise covers {made.covered:.2%} of the records"
     if made.trade:
         return f"{told}. {made.trade}"
