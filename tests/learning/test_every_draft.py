@@ -126,3 +126,21 @@ def test_it_is_learnt_from(mix: str, mode: str, way: str) -> None:
     found = learn.learn(agreed, **given(way, tables(mix)))
     assert found.agreement.protocol == agreed.protocol
     assert 0 < found.expected.f1 <= 1
+
+
+def test_keys_that_only_matches_share_leave_all_pairs_to_learn_from() -> None:
+    draft = parse_agreement(
+        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "score(dice(name) >= 0.8 -> 1) >= 1"\n'
+        '[parties]\nA = "one"\nB = "two"\n[[blocking.pass]]\nparts = [{ kind = "key", field = "number" }]\n'
+        'cap = 1\n[protocol]\nname = "routed"\n[fields.number]\ntype = "text"\nencoder = "hash"\n'
+        '[fields.name]\ntype = "text"\nencoder = "paper"\n',
+        "the draft",
+    )
+    numbers = [*map(str, range(60))]
+    names = [f"{chr(97 + n % 26) * 3}{chr(97 + n // 26) * 3}" for n in range(60)]
+    tables = [
+        pa.table({"id": [f"{side}{n}" for n in numbers], "number": numbers, "name": names}) for side in "ab"
+    ]
+    labels = pa.table({"id_a": tables[0]["id"], "id_b": tables[1]["id"]})
+    learnt = learn.learn(draft, tables[0], other=tables[1], labels=labels, learnt_from="A")
+    assert "dice(name)" in str(learnt.rule)

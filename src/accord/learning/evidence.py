@@ -53,7 +53,7 @@ from accord.learning.unlabelled import Unlabelled, tell_apart
 from accord.learning.weights import FEWEST, Drafted, Prior, Ratios, fit, rare_levels, whole
 from accord.planning.made_up import make_up_pairs
 from accord.ranges import contained
-from accord.rules.blocking.base import Blocking
+from accord.rules.blocking.base import Blocking, build_blocking
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.join import candidates
 from accord.rules.rule import Rule, Score
@@ -121,6 +121,10 @@ class LearningTask:
     @property
     def salt(self) -> str:
         return self.draft.salt
+
+    def wide(self) -> LearningTask:
+        """The same for all pairs."""
+        return replace(self, blocking=build_blocking((), self.fields, self.salt), caps=())
 
     @property
     def copies(self) -> tuple[int, int]:
@@ -339,7 +343,12 @@ def _weigh(
     if chances := asked.chances(tables, sizes, linked):
         judged = count(comparisons, tables, met, asked.pairs(tables, rows), folds, chances=chances)
     if not evidence.others.sum():
-        raise UsageError(problem="All pairs are matches: nothing tells them from others. Give more records.")
+        if not any(one.parts for one in asked.blocking.passes):
+            raise UsageError(
+                problem="All pairs are matches: nothing tells them from others. Give more records."
+            )
+        # Fine keys bring few others together: all pairs tell what others look like.
+        return _weigh(asked.wide(), a, b, true, prior, listed, linked)
     inside = contained(true[0], rows[0]) & contained(true[1], rows[1])
     totals = float(len(true[0])), float(len(rows[0]) * len(rows[1]) - inside.sum())
     prior = prior or Drafted(comparisons, rare_levels(comparisons, evidence.whole))
