@@ -9,6 +9,7 @@ import pytest
 
 import accord
 from accord.drafting.proposing import Suggestion
+from accord.preparing.draft import tell_draft
 from accord.preparing.suggesting import suggest_answers
 from accord.table.layout import Layout
 
@@ -79,3 +80,11 @@ def test_more_copies_than_agreed_are_a_fault() -> None:
         pytest.fail("the draft compares all pairs, where copies do not matter")
     [fault] = accord.check(made.agreement, people(4), party="B", layout=Layout()).faults
     assert "copies" in fault.mend
+
+
+def test_fields_of_few_values_promise_no_good_matches() -> None:
+    cells = {"id": [f"r{i}" for i in range(200)], "kind": ["x", "y"] * 100, "group": ["u", "v"] * 100}
+    types = {"id": "id", "kind": "category:kind", "group": "category:group"}
+    proposal = accord.propose(pa.table(cells))
+    draft = accord.draft(proposal.confirm(parties=("north", "south"), records=(400, 400), types=types))
+    assert any("would be wrong" in line for line in tell_draft(draft))

@@ -28,6 +28,7 @@ from accord.side import Side
 from accord.table.sinks.files import write_file
 
 FILE = "agreement.toml"
+_HALF = 0.5
 _CALLED = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME})
 _EXPECTED = {
     (ColumnKind.SURNAME, ColumnKind.NAME): "a family name",
@@ -110,6 +111,8 @@ def tell_draft(draft: Draft) -> Iterator[str]:
         f"Among made-up records with these fields, the rule finds {draft.recall:.1%} of all pairs; "
         f"{draft.precision:.1%} of what it finds is right."
     )
+    if draft.precision < _HALF:
+        yield "Most of the matches would be wrong: add a field that tells more records apart."
     yield from _tell_lacking(draft.confirmation.answers)
     for note in alone(agreed):
         yield f"Worth knowing: {note}"
