@@ -324,8 +324,8 @@ def test_names_that_agree_gain_nothing_crosswise() -> None:
 def test_names_alone_are_no_match(typed: str) -> None:
     agreed = draft(typed, (400, 400)).agreement
     people = generate_people(200, None, 5).a
-    names = [name for name in people.column_names if name in {*WHOLE, "middle", "sex"} & {*agreed.fields}]
-    if "name" in agreed.fields:
+    names = [name for name in people.column_names if name in {*WHOLE, "middle"} & {*agreed.fields}]
+    if not names:
         names = ["name"]
         people = people.append_column("name", pc.binary_join_element_wise(*people.select(WHOLE), " "))
     others = [name for name in agreed.fields if name in people.column_names and name not in names]

@@ -70,7 +70,6 @@ _SWAPPED = "dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 and not 
 _CALLED = frozenset(
     {ColumnKind.GIVEN, ColumnKind.MIDDLE, ColumnKind.SURNAME, ColumnKind.SURNAME_2, ColumnKind.NAME}
 )
-_SAID_BY_NAMES = _CALLED | {ColumnKind.SEX}
 _ALONE = frozenset(
     {ColumnKind.IDENTIFIER, ColumnKind.PHONE, ColumnKind.EMAIL, ColumnKind.TEXT, ColumnKind.LATITUDE}
 )
@@ -117,7 +116,7 @@ def _learn(
 
 def _require_more(answers: Answers, fields: Fields, score: Score) -> Rule:
     """The rule for a score: no field of few values is enough for a match, no birth date, and no name of a
-    person, with the sex or without."""
+    person."""
     columns = {name: {*fields[name].columns(name)} for name in fields_of(score)}
     scored = [one for one in answers.fields if any(one.name in each for each in columns.values())]
     if len(scored) < 2:
@@ -126,7 +125,7 @@ def _require_more(answers: Answers, fields: Fields, score: Score) -> Rule:
         declared = answers.cardinality.get(one.name, usual_class(one.kind))
         if one.kind not in _ALONE or declared != "unique":
             score = _keep_below(score, fields, {name for name, each in columns.items() if each == {one.name}})
-    names = {one.name for one in scored if one.kind in _SAID_BY_NAMES}
+    names = {one.name for one in scored if one.kind in _CALLED}
     if reached_by(score, names, fields) is None:
         return score
     return parse_rule(f"{score}{_known_besides(answers, scored)}")
@@ -145,11 +144,9 @@ def _keep_below(score: Score, fields: Fields, names: Set[str]) -> Score:
 
 
 def _known_besides(answers: Answers, scored: Sequence[Confirmed]) -> str:
-    """That something else than names is known of both records: many people have the same names, and a given
-    name says the sex already."""
-    others = [one.name for one in scored if one.kind not in _SAID_BY_NAMES]
-    are_named = any(one.kind in _CALLED for one in scored)
-    if not are_named or any(answers.policy_of(name) != "differs" for name in others):
+    """That something else than names is known of both records: many people have the same names."""
+    others = [one.name for one in scored if one.kind not in _CALLED]
+    if len(others) == len(scored) or any(answers.policy_of(name) != "differs" for name in others):
         return ""
     missing = " and ".join(f"missing({name})" for name in others)
     return f" and not ({missing})" if others else ""
