@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.agreement.disclosure import alone
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.agreement.learnt import LINKED, Origin
@@ -332,7 +333,7 @@ def finish(
         strangers=found.strangers,
         matches=found.matches,
         met=found.met,
-        notes=(*found.notes, *notes),
+        notes=(*found.notes, *notes, *alone(made)),
     )
 
 
