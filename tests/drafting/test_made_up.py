@@ -60,7 +60,7 @@ def test_towns_lie_in_regions_and_postcodes_in_towns() -> None:
             ]
         )
         classes = (("city", "hundreds"), ("postcode", "hundreds"), ("region", "few"))
-        table = make_up(asked, RANGES, classes).a.drop_null()  # type: ignore[arg-type]
+        table = make_up(asked, RANGES, classes).a.drop_null()
         for inner, outer in (("city", "region"), ("postcode", "city")):
             together = table.group_by([inner, outer]).aggregate([([], "count_all")])
             most = together.group_by(inner).aggregate([("count_all", "max"), ("count_all", "sum")])
