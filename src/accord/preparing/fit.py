@@ -88,12 +88,12 @@ class Placed:
             if reading is None or not reading.unsure:
                 continue
             letters = " and ".join(reading.unsure)
-            values = ", ".join(f'{letter.casefold()} = "…"' for letter in reading.unsure)
+            written = ", ".join(f'{letter.casefold()} = "…"' for letter in reading.unsure)
             yield Fault(
                 f"column '{column}'",
                 f"has the codes {letters}. They mean one sex in Spanish and another in Dutch.",
                 "Say which in a layout, `layout=`, under `[columns]`: "
-                f'{name} = {{ column = "{column}", values = {{ {values} }} }}.',
+                f'{name} = {{ column = "{column}", values = {{ {written} }} }}.',
             )
 
     def tell(self, layout: Layout) -> Iterator[str]:
