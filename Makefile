@@ -50,6 +50,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m release size
 
 check: lint test whole  ## what every landing passes
 
