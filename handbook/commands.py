@@ -27,7 +27,6 @@ CODES = {
     **dict.fromkeys(("identity", "partner"), (6, 9)),
     **dict.fromkeys(("runs", "series", "report", "ledger", "forget", "state"), (6, 16)),
     "receipt": (6, 9, 16),
-    "replay": (4, 6, 15, 16),
     "audit": (3, 4, 12),
     "demo": (),
     "bench": (),

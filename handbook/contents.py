@@ -41,7 +41,7 @@ CHAPTERS = (
         "Science",
         (
             *("maths", "protocols/index", "engines", "wire", "evaluation", "reproduction"),
-            *("quality", "audit", "replay", "privacy-library"),
+            *("quality", "audit", "privacy-library"),
         ),
     ),
     Chapter("The project", ("contributing", "reporting", "changelog")),
@@ -86,7 +86,6 @@ TITLES = {
     "evaluation": "The evaluation",
     "reproduction": "Reproducing the evaluation",
     "quality": "Quality next to other tools",
-    "replay": "Accountable runs and replay",
     "privacy-library": "A library for one's own proofs",
     "reporting": "Reporting a vulnerability",
 }

@@ -5,8 +5,7 @@ drawn from streams of different names, so that no draw of one can shift or repea
 
     System   the operating system's generator; the only one for a linkage
     Seeded   a fixed stream for tests and simulation; whoever knows the seed knows all of it
-    Derived  what follows from a secret key alone, for runs that can be replayed
-             (accountable/seed.py); the key is that of one connection, and no stream of it is ever given twice
+    Derived  what follows from a secret key alone; no stream of it is ever given twice
 
 The helpers below turn bytes into integers and orders *exactly*: no float, no modulo bias. Nothing here has
 a default generator, so code that was not handed randomness cannot use any.
@@ -94,7 +93,7 @@ class Derived:
 
     Its streams are asked for in an order that is a part of the program: the n-th stream of a name has a key
     of its own, so that asking twice for one name never gives the same bytes, as a `Seeded` would.
-    *Requires*: a uniform key that is used for one connection or one purpose. *Distribution*: to whoever has
+    *Requires*: a uniform key that is used for one purpose. *Distribution*: to whoever has
     not the key, uniform; splitting a read does not change what is read.
     """
 
@@ -110,7 +109,7 @@ class Derived:
 
     def bytes(self, count: int) -> bytes:
         if self._cipher is None:
-            # Imported here: only who links accountably needs it.
+            # Imported here: many commands draw nothing from a key.
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
             key = hmac.digest(self._key, _TAG + b"bytes", "sha256")

@@ -331,7 +331,7 @@ class UnequalError(AccordError):
     """What the two sides computed is not the same: one of them computed something else than agreed. No match
     was shown, and the run is closed. If that was {partner}, it learned one bit about your records by it, and
     would learn another each time: do not run this again lightly. First see that both run the same version on
-    sound machines; `accountable = true` in the agreement lets a replay tell who departed from it."""
+    sound machines."""
 
     exit_code = 18
     ends = "unequal"
@@ -389,12 +389,6 @@ class DeclinedError(AccordError):
     """You declined. Nothing was charged, and nothing from your table was sent."""
 
     exit_code = 10
-
-
-class DepartedError(AccordError):
-    """{party} departed from the protocol in the run {run}: {problem}."""
-
-    exit_code = 15
 
 
 class AuditError(AccordError):

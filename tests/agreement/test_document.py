@@ -238,22 +238,6 @@ def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:
         assert set(starter(kind).bounds) == set(Side), "these propose one"
 
 
-def test_an_accountable_agreement_says_so_and_all_others_keep_their_bytes() -> None:
-    text = starter_text("products", "00000000")
-    plain, said, bound, shorter = (
-        parse_agreement(text.replace("version = 1", f"version = 1\n{more}"))
-        for more in ("", "accountable = false", "accountable = true", "accountable = true\nkeep_days = 30")
-    )
-    assert plain == said
-    assert plain.digest == said.digest
-    assert b"accountable" not in plain.canonical()
-    assert (bound.keep_days, shorter.keep_days) == (365, 30)
-    assert parse_agreement(shorter.to_toml()) == shorter
-    assert len({plain.digest, bound.digest, shorter.digest}) == 3
-    assert diff(bound, plain) == ["accountable is only in ours: on."]
-    assert diff(shorter, bound) == ["keep_days is only in ours: 30."]
-
-
 def test_several_records_a_person_are_written_and_read_back() -> None:
     text = starter_text("products", "00000000")
     made = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1))

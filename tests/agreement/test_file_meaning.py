@@ -42,17 +42,6 @@ def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
     assert "add brand to disclose.A" in found[0]
 
 
-def test_only_what_is_accountable_is_kept() -> None:
-    for more, problem in (
-        ("keep_days = 30", "only an accountable run is kept; set accountable = true or remove keep_days."),
-        ("accountable = true\nkeep_days = 0", "greater than or equal to 1"),
-        ("accountable = 1", "should be a valid boolean"),
-    ):
-        found = faults(TEXT.replace("version = 1", f"version = 1\n{more}"))
-        assert len(found) == 1
-        assert problem in found[0]
-
-
 def test_one_to_one_by_score_needs_the_fields_of_the_rule_disclosed() -> None:
     score = "same(day) and score(brand: same -> 1; name: hamming <= 5 -> 1) >= 2"
     text = TEXT.replace("version = 1", 'version = 1\none_to_one = "score"')

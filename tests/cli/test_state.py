@@ -10,7 +10,6 @@ import pytest
 from accord.side import Side
 from accord.state.runs import hold
 from tests.cli.terminal import Done, accord
-from tests.replay import replays
 from tests.run import faults
 from tests.run.faults import Office
 from tests.state.test_inspection import change, flip
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 @pytest.fixture
 def both(tmp_path: Path) -> dict[Side, Office]:
     made = faults.offices(tmp_path, "plain")
-    replays.done(faults.link(made))
+    faults.require_linked(faults.link(made))
     return made
 
 
@@ -96,7 +95,7 @@ def test_there_and_back(both: dict[Side, Office]) -> None:
     assert ": 7 entries, 1 run." in done.stdout
     assert "The folder that was there is now" in done.stderr
     assert "that only a partner knows of cannot be seen here" in done.stderr
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     done = type_in(office, "state", "restore", "copy.tar")
     assert (done.returncode, done.stdout) == (2, "")
     last = office.ledger.runs()[-1].run
@@ -166,7 +165,7 @@ def test_a_broken_run_is_listed_and_kept(office: Office, name: str) -> None:
 def test_a_broken_run_is_not_forgotten_by_mistake(tmp_path: Path) -> None:
     """Though it cost nothing."""
     both = faults.offices(tmp_path, "all-pairs")
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     office = both[Side.A]
     run = the_run(office)
     journal = office.state.run(run) / "journal"

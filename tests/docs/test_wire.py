@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.accountable import pledge, seed, transcript
 from accord.entropy import Seeded
 from accord.forecast.room import BYTES_A_SLOT
 from accord.limits import MOST_BYTES
@@ -137,18 +136,6 @@ def test_workers() -> None:
     assert f"expected to take {sharing.WORTH_SECONDS} seconds" in PAGE
     assert f"for {MEET_SECONDS:.0f} seconds" in PAGE
     assert f"differ by {UNDER_WAY}" in PAGE
-
-
-def test_accountable_runs() -> None:
-    pledged, sealed = numbers("Accountable runs")
-    assert (pledged, sealed) == ([pledge.PLEDGE], [transcript.SEAL])
-    section = PAGE.split("## Accountable runs\n")[1].split("\n## ")[0]
-    for tag in (
-        seed._TABLE_TAG, seed._SEED_TAG, pledge._PLEDGE_TAG,
-        transcript._MEETING, transcript._NAME, transcript._KEY, transcript._START,
-        transcript._SIGNED,
-    ):  # fmt: skip
-        assert f"`{tag.decode()[:-1]}\\n`" in section, tag
 
 
 def test_the_set_up() -> None:

@@ -553,7 +553,6 @@ def test_one_to_one() -> None:
         ({"blocking": []}, "needs a blocking"),
         ({"blocking": [{"kind": "grid", "fields": ["x"], "cell": 4, "style": "neighbours"}]}, "replicate"),
         ({"blocking": [{"kind": "key", "field": "x", "buckets": 3}]}, "remove buckets"),
-        ({"accountable": True}, "cannot be replayed"),
     ],
 )
 def test_agreements_that_it_cannot_keep_are_refused(changes: dict[str, Any], said: str) -> None:

@@ -67,7 +67,6 @@ AGREEMENTS = {
     "to A": _changed(ROUTED, output={"to": "A"}, disclose={"A": [], "B": ["x"]}),
     "pseudonyms": _changed(ROUTED, output={"ids": "pseudonyms"}),
     "series": _changed(faults.agreement("plain"), series=SERIES),
-    "accountable": _changed(starter("people"), accountable=True, keep_days=30),
     "bounded": _changed(agreement(protocol="all-pairs"), most_matches={"A": 7, "B": "5%"}),
     **{f"engine {name}": _changed(agreement(protocol="all-pairs"), engine=name) for name in CHEATING},
 }
@@ -90,8 +89,6 @@ def _receipt(agreed: Agreement) -> Receipt:
     facts |= {"matches": 1 if both else None, "parties": parties}
     if agreed.series is not None:
         facts["series"] = {"name": "monthly", "run": 2, "announced": {"A": 99, "B": 88}}
-    if agreed.accountable:
-        facts["accountable"] = {"keep_days": agreed.keep_days}
     return Receipt(facts, {}, {})
 
 
@@ -141,8 +138,6 @@ def test_the_promise_is_told_in_odds() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("accountable", "each side must be able to replay its part"),
-        ("people", "The run is not accountable"),
         ("bounded", "alice shows at most 7 of its records and bob shows at most 5% of its records"),
         ("all-pairs", "No bound was agreed on how many records are shown"),
         ("psi", "up to 1.3 times as many as it announced records"),

@@ -122,14 +122,6 @@ def test_the_receipt_of_another_run_is_none(tmp_path: Path) -> None:
             accord(office, *typed)
 
 
-def test_what_a_replay_needs_is_missed(done: dict[Side, Office]) -> None:
-    known = _remembered(done[Side.A])
-    bound = replace(known, agreement=known.agreement.model_copy(update={"accountable": True}))
-    gone = "What a replay of your own part needs"
-    pages = [describe_run(replace(one, replayable=has)) for one in (known, bound) for has in (False, True)]
-    assert [gone in page for page in pages] == [False, False, True, False]
-
-
 def test_limits_are_those_of_the_ledger(done: dict[Side, Office]) -> None:
     known = _remembered(done[Side.A])
     assert known.account is not None

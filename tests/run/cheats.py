@@ -11,15 +11,13 @@ in the same process, or in another, is honest. None of them needs anything that 
     garble_wrongly `garbled`: a wrong table, which makes an answer a coin if a bit is 1, and not if it is 0.
     say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
-    change_message any engine: a bit of one message is another, whatever that is good for.
-    pledge_fewer   B pledges the table that it has, and links one with more records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +25,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.accountable import transcript
 from accord.agreement.document import Agreement
-from accord.fields.columns import Bits, Records
+from accord.fields.columns import Bits
 from accord.protocols.disclose import DiscloseAtEnd
-from accord.protocols.parts.slots import table_digest
-from accord.run import stages
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
@@ -196,53 +191,6 @@ def claim_all() -> Iterator[None]:
         patch.setattr(ot_engine, "run_b", claim)
         patch.setattr(DiscloseAtEnd, "_require_matches", believe)
         yield
-
-
-@dataclass
-class Change:
-    """One changed message, by its number among those that a side sends."""
-
-    at: int
-    sent: int = 0
-    """How many messages there were."""
-    done: bool = False
-
-
-@contextmanager
-def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
-    """A side flips a bit of one message, and goes on, signing for what it sent."""
-    change, true = Change(at), transcript._keep
-
-    def keep(effect: Send | Receive, own: transcript.Transcript) -> Party[Buffer | None]:
-        if isinstance(effect, Send) and own._side is side:
-            change.sent += 1
-            if change.sent == at and len(effect.buffer):
-                other = bytearray(effect.buffer)
-                other[len(other) // 2] ^= 1
-                effect, change.done = replace(effect, buffer=bytes(other)), True
-        return (yield from true(effect, own))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transcript, "_keep", keep)
-        yield change
-
-
-@contextmanager
-def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
-    """This office commits to its table, and links one with these rows added; it keeps the former."""
-    source, true = office.data.read_text(), table_digest
-    pledged = true(office.ready().records)
-    office.data.write_text(source + invented)
-    cheat = true(office.ready().records)
-
-    def digest(records: Records) -> bytes:
-        found = true(records)
-        return pledged if found == cheat else found
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "table_digest", digest)
-        yield
-    office.data.write_text(source)
 
 
 TREES = 32

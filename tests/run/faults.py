@@ -298,6 +298,21 @@ def common_run(both: dict[Side, Office]) -> str | None:
     return shared.pop() if shared else None
 
 
+def the_run(both: dict[Side, Office]) -> str:
+    """The one that both can go on with."""
+    name = common_run(both)
+    assert name
+    return name
+
+
+def require_linked(ending: Ending) -> None:
+    """Raise what either side raised."""
+    for result in ending.values():
+        if isinstance(result, BaseException):
+            raise result
+        assert isinstance(result, Linked)
+
+
 def require_shared(both: dict[Side, Office]) -> None:
     """Whoever was charged has a partner that can go on with that run."""
     name = common_run(both)

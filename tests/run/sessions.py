@@ -278,7 +278,7 @@ def _seen(partner: Office, plans: dict[Side, Plan], ends: dict[Side, Any], line:
 
 _FRESH = {
     *("run", "seconds", "seconds_left", "rates", "peak_mib", "port"),
-    *("time", "log", "output", "meeting", "pledges", "transcripts"),
+    *("time", "log", "output"),
 }
 """What is another in every run: names, times, digests, and what the machine has to do besides."""
 

@@ -1,10 +1,10 @@
 """One bit of a state folder is another: it is told, or nothing at all is different.
 
-Each world is two organisations at some moment: a run that is done, one that was cut, one that is accountable,
-a series between two runs. A bit is flipped in one of the two state folders, and then its owner does all that
-owners do, in processes that know nothing of before. What is raised must be one of our errors; what is not
-raised must be what it is without the flip: the same accounts, the same runs, the same pairs, the same noisy
-counts before the partner's eyes, the same verdict.
+Each world is two organisations at some moment: a run that is done, one that was cut, a series between two
+runs. A bit is flipped in one of the two state folders, and then its owner does all that owners do, in
+processes that know nothing of before. What is raised must be one of our errors; what is not raised must be
+what it is without the flip: the same accounts, the same runs, the same pairs, the same noisy counts before
+the partner's eyes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.errors import AccordError, DamagedError, DepartedError
-from accord.replay.one_side import make_evidence, replay_side
-from accord.replay.pledged import open_pledged_side
+from accord.errors import AccordError, DamagedError
 from accord.run.remembered import Remembered, remember
 from accord.run.series_pairs import all_pairs
 from accord.run.stages import Linked
@@ -27,9 +25,7 @@ from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
 from accord.state.runs import find_waiting, list_runs
-from tests.protocols.worlds import agreement
-from tests.replay import replays, test_workers
-from tests.run import faults, test_series_cuts, worlds
+from tests.run import faults, test_series_cuts
 from tests.run.faults import Ending, Office, Wire
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -112,27 +108,6 @@ def of_cut(both: Both, side: Side) -> dict[str, Callable[[], object]]:
     return {"ledger": lambda: accounts(state), "runs": lambda: runs(state), "resume": resume}
 
 
-def of_accountable(both: Both, side: Side) -> dict[str, Callable[[], object]]:
-    def replay() -> object:
-        (entry,) = Ledger(both[side].state.database).runs()
-        subject = open_pledged_side(both[side].state, entry.run, None)
-        return replay_side(subject).messages
-
-    return {**of_any(both, side), "replay": replay}
-
-
-def of_workers(both: Both, side: Side) -> dict[str, Callable[[], object]]:
-    def replay() -> object:
-        state, other = both[side].state, both[side.other].state
-        (run,) = list_runs(other)[0]
-        name, rows = run.manifest.run, worlds.A_ROWS if side is Side.A else worlds.B_ROWS
-        subject = open_pledged_side(state, name, worlds.table(rows, side.value.lower()))
-        return replay_side(subject, make_evidence(other, name)).messages
-
-    of_all = of_any(both, side)
-    return {name: of_all[name] for name in ("ledger", "runs", "report")} | {"replay": replay}
-
-
 def of_series(both: Both, side: Side) -> dict[str, Callable[[], object]]:
     state = both[side].state
 
@@ -161,41 +136,17 @@ def cut(folder: Path) -> Both:
     return both
 
 
-def accountable(folder: Path) -> Both:
-    both = replays.offices(folder, "plain")
-    faults.link(both)
-    return both
-
-
 def series(folder: Path) -> Both:
     both = test_series_cuts.offices(folder)
     test_series_cuts.go_whole(both, 0)
     return dict[Side, Office](both)
 
 
-def workers(folder: Path) -> Both:
-    """An accountable run with two workers a side."""
-    world = test_workers.linked(folder / "made")
-    both = {}
-    for side, state in world.states.items():
-        home = folder / side.value
-        home.mkdir()
-        state.folder.rename(home / "state")
-        agreed = agreement(greedy=False)
-        both[side] = Office(side, agreed, open_state(home / "state", {}), home / "data", home / "out")
-    return both
-
-
 WORLDS = {
     "done": World(done, of_any),
     "cut": World(cut, of_cut),
-    "accountable": World(accountable, of_accountable),
     "series": World(series, of_series),
-    "workers": World(workers, of_workers),
 }
-
-
-MUST_TELL = {"accountable": ("0.received", "0.seals"), "workers": ("1.received",)}
 
 
 def anew(both: Both, kept: Path) -> Both:
@@ -229,8 +180,6 @@ def outcomes(
             path.write_bytes(content)
         try:
             found[name] = world.do(here, side)[name]()
-        except DepartedError:
-            found[name] = "convicted"
         except AccordError as error:
             found[name] = error
     return found
@@ -280,7 +229,7 @@ def test_a_flip_in_each_kind_of_file(kind: str, tmp_path: Path) -> None:
         bits = 8 * (state / path).stat().st_size
         if check(both, world, Side.A, (path, bits // 3), kept, expected):
             told.add(path.name)
-    assert told >= {"journal", *MUST_TELL.get(kind, ("identity.pem",))}
+    assert told >= {"journal", "identity.pem"}
 
 
 @pytest.mark.slow

@@ -71,9 +71,8 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
         assert "It would end there again" in " ".join(named.stderr.split())
 
 
-@pytest.mark.parametrize("accountable", [False, True])
 def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
-    both: Both, accountable: bool, monkeypatch: pytest.MonkeyPatch
+    both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time follows the texts of the table, and a partner would see it."""
     made: list[str] = []
@@ -88,8 +87,7 @@ def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
         return True
 
     monkeypatch.setattr(slots, "_table_parts", walk)
-    agreed = Agreement.model_validate(agreement().model_dump() | {"accountable": accountable})
-    worlds.link_both(*both, agreed, a_options={"confirm": yes}, b_options={"confirm": yes})
+    worlds.link_both(*both, agreement(), a_options={"confirm": yes}, b_options={"confirm": yes})
     assert sorted(made) == ["asked", "asked", "digest", "digest"]
     assert made[0] == "digest"
     assert made[-1] == "asked"

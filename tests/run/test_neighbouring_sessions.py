@@ -135,7 +135,6 @@ KINDS = {
     ),
     "an exact count of all pairs": answering("all-pairs", answer="count", exact=True),
     "pairs for A": agreement("routed", output={"to": "A"}),
-    "accountable": agreement("greedy", accountable=True),
     "local-dp": local_dp(),
     "garbled": agreement("plain", engine="garbled"),
     "dual": agreement("plain", engine="dual"),
@@ -201,7 +200,7 @@ def test_all_records_of_a_person_may_be_others(world: World) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agreed", [agreement("plain"), agreement("greedy", accountable=True)])
+@pytest.mark.parametrize("agreed", [agreement("plain"), agreement("greedy")])
 def test_workers_see_the_same(agreed: Agreement, world: World) -> None:
     """Two of each side, whose connections, frames and order are compared like those of the coordinators."""
     seen = [
@@ -215,7 +214,7 @@ def test_workers_see_the_same(agreed: Agreement, world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [4, 13, 16])
-@pytest.mark.parametrize("agreed", [agreement("greedy"), agreement("plain", accountable=True)])
+@pytest.mark.parametrize("agreed", [agreement("greedy"), agreement("plain")])
 def test_a_run_that_is_cut_and_resumed_looks_the_same(agreed: Agreement, cut: int, world: World) -> None:
     """Both attempts. What the partner still sends into a line that is cut is a matter of the clock: of the
     first the line is left out."""

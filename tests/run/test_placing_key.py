@@ -27,7 +27,6 @@ from accord.state.backup import write_copy
 from accord.state.folder import open_state
 from accord.state.placing_key import find_placing_key
 from accord.state.restore import restore_copy
-from tests.replay import replays
 from tests.run import faults
 from tests.run.faults import Office, Wire
 from tests.state.test_backup import NOW
@@ -162,10 +161,10 @@ def test_whole_runs_find_the_same_pairs_as_one_that_was_cut(both: dict[Side, Off
     faults.link(both, Wire(frames=30))
     name = faults.common_run(both)
     assert name is not None
-    replays.done(faults.resume(both, name))
+    faults.require_linked(faults.resume(both, name))
     found = both[Side.A].out.read_bytes()
     assert 1 < found.count(b"\n") - 1 < SIZE
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     assert both[Side.A].out.read_bytes() == found
 
 
@@ -210,7 +209,7 @@ def test_it_is_told_where_a_copy_has_another_key(office: Office, tmp_path: Path)
 
 
 def test_what_forgets_a_run_does_not_forget_the_key(both: dict[Side, Office]) -> None:
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     office = both[Side.A]
     first = placed(office)
     (entry,) = office.ledger.runs()

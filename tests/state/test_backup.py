@@ -15,7 +15,6 @@ from accord.state import backup
 from accord.state.backup import write_copy
 from accord.state.folder import State
 from accord.state.journal import TAG
-from tests.replay import replays
 from tests.run import faults
 from tests.run.faults import Office, Wire
 from tests.state.test_inspection import change
@@ -29,7 +28,7 @@ NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 def both(tmp_path: Path) -> dict[Side, Office]:
     """Two organisations after one run."""
     made = faults.offices(tmp_path, "plain")
-    replays.done(faults.link(made))
+    faults.require_linked(faults.link(made))
     return made
 
 

@@ -26,7 +26,6 @@ from accord.state.log import LONG
 from accord.state.register import RunChanged, RunForgotten
 from accord.state.restore import Forgotten, Restored, restore_copy
 from accord.state.runs import hold
-from tests.replay import replays
 from tests.run import faults
 from tests.run.faults import Office, Wire
 from tests.state.test_backup import NOW, beside, damage_entry, keep, members
@@ -39,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 def both(tmp_path: Path) -> dict[Side, Office]:
     """Two organisations after one run."""
     made = faults.offices(tmp_path, "plain")
-    replays.done(faults.link(made))
+    faults.require_linked(faults.link(made))
     return made
 
 
@@ -100,7 +99,7 @@ def test_the_folder_that_was_there_is_kept_beside(office: Office) -> None:
 @pytest.mark.parametrize("frames", [4, 5, 12, 30])
 def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Path) -> None:
     """Also where it was not yet charged."""
-    both = replays.offices(tmp_path, "greedy")
+    both = faults.offices(tmp_path, "greedy")
     faults.link(both, Wire(frames=frames))
     for office in both.values():
         path = keep(office)
@@ -115,9 +114,9 @@ def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Pa
 
 def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     """Else a partner that is far ahead could not go on, or could ask again what was answered."""
-    both = replays.offices(tmp_path, "greedy")
+    both = faults.offices(tmp_path, "greedy")
     faults.link(both, Wire(frames=30))
-    name, office = replays.the_run(both), both[Side.A]
+    name, office = faults.the_run(both), both[Side.A]
     early = keep(office)
     journal = office.state.run(name) / "journal"
     short = journal.read_bytes()
@@ -142,7 +141,7 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
 def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office]) -> None:
     office = both[Side.A]
     path = keep(office)
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     before = everything(office.state.folder)
     (_, charged) = office.ledger.runs()
     with pytest.raises(UsageError) as refused:
@@ -165,7 +164,7 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
 def test_a_copy_that_knows_more_is_taken(both: dict[Side, Office]) -> None:
     office = both[Side.A]
     early = keep(office)
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     late = keep(office, "late.tar")
     restore(office, early, force=True)
     assert restore(office, late).forgotten == Forgotten()
@@ -195,7 +194,7 @@ def test_over_a_damaged_log(both: dict[Side, Office], damage: Callable[[Office],
     """By what can be read of it, and by the folders of runs."""
     office = both[Side.A]
     early = keep(office)
-    replays.done(faults.link(both))
+    faults.require_linked(faults.link(both))
     late, last = keep(office, "late.tar"), office.ledger.runs()[-1].run
     damage(office)
     with pytest.raises(UsageError) as refused:
@@ -214,7 +213,7 @@ def test_a_charge_of_which_only_a_journal_tells(both: dict[Side, Office]) -> Non
     with office.state.database.reading() as read:
         (begun,) = [run.name for run in read.register.runs.values() if run.charged is None]
     path = keep(office)
-    replays.done(faults.resume(both, begun))
+    faults.require_linked(faults.resume(both, begun))
     remove_file(office)
     with pytest.raises(UsageError, match=f"the run {begun}, of which only its folder tells"):
         restore(office, path)

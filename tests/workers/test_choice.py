@@ -52,7 +52,7 @@ def test_who_has_no_cluster_has_none_to_trust(given: Any) -> None:
 
 
 def test_processes_need_nobody_to_be_asked() -> None:
-    with choose_workers(3, False, Reach(), True) as chosen:
+    with choose_workers(3, False, Reach()) as chosen:
         assert (chosen.wish, chosen.make) == (Wish(3, always=True), LocalWorkers)
 
 
@@ -75,7 +75,7 @@ def test_as_many_as_have_room_and_no_more_than_was_said(
 ) -> None:
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
     cluster = OnCluster(f"ray://head:{room}", most or MOST_WORKERS)
-    with choose_workers(cluster, True, Reach(listen=":0"), False) as chosen:
+    with choose_workers(cluster, True, Reach(listen=":0")) as chosen:
         assert chosen.wish == Wish(wanted, always=True)
         found = chosen.make()
         assert isinstance(found, Foreign)
@@ -89,7 +89,7 @@ def test_a_cluster_without_room_is_left(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
     with (
         pytest.raises(UsageError, match="no free processor"),
-        choose_workers(OnCluster("x:0"), False, Reach(), False),
+        choose_workers(OnCluster("x:0"), False, Reach()),
     ):
         pass
 
@@ -98,14 +98,6 @@ def test_without_ray_it_is_said_how_to_have_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with (
         pytest.raises(UsageError, match=r"pip install 'accord\[ray\]'"),
-        choose_workers(OnCluster("auto"), False, Reach(), False),
+        choose_workers(OnCluster("auto"), False, Reach()),
     ):
         pass
-
-
-def test_an_accountable_run_has_no_workers_on_a_cluster() -> None:
-    with (
-        pytest.raises(UsageError, match="accountable run needs workers on this machine"),
-        choose_workers(OnCluster("auto"), True, Reach(), True),
-    ):
-        raise AssertionError

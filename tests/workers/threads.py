@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from accord.accountable.signing import SignedConnection
-from accord.accountable.stored import TranscriptFiles
 from accord.workers import messages
 from accord.workers.local import LocalWorkers
 from accord.workers.worker import Service
@@ -42,10 +40,3 @@ def serve(control: socket.socket) -> None:
             said = service.answer(message)
             if said is not None:
                 messages.send(control, *said)
-    worker = service._worker
-    assert worker is not None
-    if isinstance(worker._recorder, SignedConnection):
-        files = worker._recorder._transcript._store
-        assert isinstance(files, TranscriptFiles)
-        # A process closes what it has open when it ends.
-        files.__exit__()

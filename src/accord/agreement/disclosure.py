@@ -197,12 +197,6 @@ def advice(agreement: Agreement) -> list[str]:
         names = {side: agreement.party(side) for side in Side}
         notes.append(f"The rule was {describe_origin(agreement.learnt_from, names)}.")
     notes += [f"The list {told}." for told in describe_lists(agreement)]
-    if agreement.accountable:
-        days = counted(agreement.keep_days, "day")
-        notes.append(
-            f"Accountable: for {days} each side can be asked to replay its part of a run, from its table, "
-            "its seed and what it received, before an auditor whom both accept. Refusing is the breach."
-        )
     notes += [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
     if len(losses) > _MOST_LOSSES:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")

@@ -230,12 +230,9 @@ _LATER = (
     "learnt_from",
     "most_matches",
     "one_to_one",
-    "accountable",
-    "keep_days",
     "series",
     "output",
 )
-KEEP_DAYS = 365
 
 
 def look_in_passes(given: Any) -> Any:
@@ -290,11 +287,6 @@ class Agreement(Spec):
     """What is declared of a series of runs over growing tables; without it every run stands alone."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
-    accountable: StrictBool = False
-    """Whether both sides sign what they send and keep what it follows from, so that each can be asked to
-    replay its part of a run (docs/replay.md)."""
-    keep_days: StrictInt = Field(KEEP_DAYS, ge=1, le=36500)
-    """For how many days after an accountable run."""
 
     @model_validator(mode="before")
     @classmethod

@@ -62,9 +62,6 @@ class _Salvaged:
     parties: Parties | None
     disclose: DisclosedColumns | None
     one_to_one: OneToOne
-    kept_for_nothing: bool
-    """Whether days are named for which a run can be replayed that cannot be."""
-    accountable: bool
     series: bool
     output: Output | None
     bounded: bool
@@ -118,8 +115,6 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
         one_to_one=_valid(OneToOne, data.get("one_to_one")) or False,
-        kept_for_nothing="keep_days" in data and not data.get("accountable", False),
-        accountable=data.get("accountable") is True,
         series="series" in data,
         output=_valid(Output, data.get("output", {})),
         bounded="most_matches" in data,
@@ -199,7 +194,7 @@ def _output_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
     if output.answers and found.disclose is not None and found.disclose.A + found.disclose.B:
         yield ("disclose",), "an answer shows nobody; remove disclose."
     if output.ids == "pseudonyms":
-        for name, there in (("series", found.series), ("accountable", found.accountable)):
+        for name, there in (("series", found.series),):
             if there:
                 yield (
                     ("output", "ids"),
@@ -298,11 +293,6 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where,
         yield ("blocking",), problem
     if found.kind is not None and found.kind.blocked and not found.blocked:
         yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
-    if found.kind is not None and found.accountable and not found.kind.replayed:
-        problem = f"a run of {found.name} cannot be replayed yet"
-        yield ("accountable",), f"{problem}; remove accountable, or take another protocol."
-    if found.kept_for_nothing:
-        yield ("keep_days",), "only an accountable run is kept; set accountable = true or remove keep_days."
     if found.rule is None or found.disclose is None:
         return
     if found.output is not None and found.output.answers:

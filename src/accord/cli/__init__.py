@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import audit, bench, forget, identity, ledger, link, receipt, replay, state
+from accord.cli import audit, bench, forget, identity, ledger, link, receipt, state
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.frequencies import frequencies
@@ -79,7 +79,6 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(state.app, name="state")
-app.command(epilog=example("accord replay 64b0dc2671d70861 --data table.csv"))(replay.replay)
 app.command(epilog=example("accord forget 64b0dc2671d70861"))(forget.forget)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,13 +32,13 @@ def forget(
         typer.Option(
             "--force",
             help="Also forget what was charged and would be again, a run of a series, which then cannot "
-            "continue, what a replay needs, and what is damaged.",
+            "continue, and what is damaged.",
         ),
     ] = False,
 ) -> None:
     """Remove what a run stored: noise, slots, journal, receipt. Its cost stays in the ledger.
 
-    The run can then no longer be resumed, nor replayed if it is accountable. The noise of a snapshot is that
+    The run can then no longer be resumed. The noise of a snapshot is that
     of all its runs: without it the next run under the name is drawn and charged anew.
     """
     from accord.errors import UsageError
@@ -54,7 +53,6 @@ def forget(
             if entry.run == run and entry.kept and (lost := _lost(entry)):
                 raise UsageError(problem=f"{lost} Add --force to forget it anyway.")
         _require_readable(opened, run)
-        _require_past(opened, run)
     with hold(opened.run(run)):
         others = ledger.forget(run)
         opened.remove_run(run)
@@ -105,23 +103,3 @@ def _begun(state: State) -> set[str]:
     """The runs that are kept with more than a charge."""
     with state.database.reading() as read:
         return {run.name for run in read.register.runs.values() if run.kept and "agreement" in run.contents}
-
-
-def _require_past(state: State, run: str) -> None:
-    """Raise while the agreement of an accountable run has its owner keep it."""
-    from accord.agreement.file import parse_agreement
-    from accord.errors import AccordError, UsageError
-    from accord.state.runs import open_run
-
-    try:
-        known = open_run(state, run).manifest
-        agreement = parse_agreement(known.agreement, "The agreement of the run")
-    except AccordError:
-        # What cannot be read cannot be replayed either.
-        return
-    until = datetime.fromisoformat(known.began) + timedelta(days=agreement.keep_days)
-    if agreement.accountable and datetime.now(UTC) < until:
-        raise UsageError(
-            problem=f"{run} is accountable: by the agreement you can be asked to replay it until "
-            f"{until:%Y-%m-%d}, and whoever cannot is in breach of it. Add --force to forget it anyway."
-        )

@@ -61,9 +61,6 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     else:
         say(f"Matches      {tell_kept(facts['matches'], facts.get('matches_found'))}, in {compared}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
-    if bound := facts.get("accountable"):
-        days = counted(bound["keep_days"], "day")
-        say(f"Accountable  for {days}; both are bound to their tables, their seeds and all messages")
     if series := facts.get("series"):
         sizes = " and ".join(f"{series['announced'][side]:,} for {side}" for side in ("A", "B"))
         say(f"Series       '{series['name']}', run {series['run']:,}; declared so far: {sizes}")
@@ -116,7 +113,7 @@ def verify(
     """Verify both signatures and that both cards are known.
 
     Each must be your own, or that of a partner you know by the name in the receipt; otherwise it ends with
-    exit code 9. Says whether the run is accountable.
+    exit code 9.
 
     With --out, also that a file or a table holds exactly the pairs, or the answer, that both signed, in any
     order. Disclosed columns are not part of it. It takes a run that is kept here, and not one in which the
@@ -131,19 +128,15 @@ def verify(
     _require_own_log(receipt, opened)
     if as_json:
         checked = place is not None and trusted
-        bound = "accountable" in receipt.facts
         body = {
             "run": receipt.facts["run"],
             "signers": signers,
             "output_checked": checked,
-            "accountable": bound,
         }
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         _print_signers(signers)
-        from accord.run.receipt import tell_accountable
 
-        say(tell_accountable(receipt))
     if not trusted:
         _refuse(receipt, signers)
     if place is not None and not as_json:

@@ -11,7 +11,7 @@ STEPS = {
     "Agree": ("init", "check", "plan", "learn", "frequencies"),
     "Get ready, once": ("identity", "partner", "ledger"),
     "Link": ("link", "resume", "runs", "series"),
-    "Afterwards": ("report", "receipt", "replay", "forget", "state"),
+    "Afterwards": ("report", "receipt", "forget", "state"),
     "Test the claims": ("audit", "bench"),
 }
 

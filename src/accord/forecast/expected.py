@@ -29,16 +29,10 @@ class Outlook:
     plan: Plan
     assumed: bool
     """Whether the partner's size is a guess."""
-    accountable: bool = False
     notes: tuple[str, ...] = ()
     """What else is worth knowing with tables of these sizes."""
     side: Side | None = None
     """Whose table was looked at; None where the agreement alone gives the sizes."""
-
-    @property
-    def record(self) -> int:
-        """Bytes that are kept for a replay, at the most: what is received is a part of what travels."""
-        return round(self.plan.agreed.bytes.high) if self.accountable else 0
 
     @property
     def warning(self) -> Warning | None:
@@ -107,7 +101,7 @@ def look_ahead(agreement: Agreement, side: Side | None, records: Records | None)
     asked = agreement.protocol.question(agreement.task, sizes) if agreement.output.answers else None
     notes = () if asked is None else tuple(asked.tell_drowned())
     of = None if own is None else side
-    return Outlook(found, agreement.expected is None, agreement.accountable, notes, of)
+    return Outlook(found, agreement.expected is None, notes, of)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:

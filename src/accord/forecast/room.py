@@ -9,7 +9,6 @@ many records of the same length, each of which matches once:
     journal   the partner's counts, the places of the matches, and the partner's matching records
     scratch   the matches twice, while they are sorted; both sides' texts and encoded fields (spill.py)
     output    both sides' matching records
-    record    of an accountable run: what is received, at most what travels (stored.py)
 
 A partner with more makes it more; that is no reason to refuse a run, and one that runs out of room can be
 resumed once there is some.
@@ -93,12 +92,11 @@ def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
 
 
 def warn_of_room(
-    task: Task, side: Side, records: Records, state: Path, out: Target | None, record: int = 0
+    task: Task, side: Side, records: Records, state: Path, out: Target | None
 ) -> tuple[str, ...]:
-    """A sentence for each folder that has too little room, of a server's nobody knows; `record` is what a
-    replay will need."""
+    """A sentence for each folder that has too little room, of a server's nobody knows."""
     kept, written = predict(task, side, records)
-    needs = {state: kept + record}
+    needs = {state: kept}
     folder = None if out is None else folder_of(out)
     if folder is not None:
         same = next((known for known in needs if _device(known) == _device(folder)), folder)

@@ -293,8 +293,6 @@ class Protocol(Spec):
     """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
-    replayed: ClassVar[bool] = True
-    """Whether its runs can be replayed, and so be accountable."""
     shares_matches: ClassVar[bool] = False
     """Whether match bits stay shared, and no record is in more pairs than is known: so that there are answers
     without names, and results for one side alone."""

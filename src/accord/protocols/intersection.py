@@ -210,8 +210,8 @@ class _Side:
         seeds = yield from self.function.answer(self.asked, self._points(), self.progress)
         self.progress(self.asked)
         tokens = random_rows(self.own.entropy.stream("tokens"), self.own.records.size, HALF)
-        for part, lines in self._lines(seeds, tokens):
-            yield from send(lines, signed=part.stop == self.lines)
+        for _, lines in self._lines(seeds, tokens):
+            yield from send(lines)
         del seeds
         return (yield from self.naming.hear(tokens, self.dummies))
 
@@ -246,7 +246,7 @@ class _Side:
         lines = np.empty((self.lines, LINE), np.uint8)
         for part in batches(self.lines, CHUNK):
             size = part.stop - part.start
-            some = yield from receive(size * LINE, signed=part.stop == self.lines)
+            some = yield from receive(size * LINE)
             lines[part] = some.reshape(size, LINE)
             self.progress(size)
         keys, tokens = open_lines(self.function.pi, values, lines)

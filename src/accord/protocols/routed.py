@@ -101,7 +101,6 @@ class Routed(Slotless):
     with `cap` or more others."""
 
     lists_bins: ClassVar[bool] = False
-    replayed: ClassVar[bool] = False
     shares_matches: ClassVar[bool] = True
     places: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ("cap",)

@@ -84,8 +84,8 @@ def _kept() -> Party[bytes]:
 def _open(question: Question, noisy: Ints) -> Party[bytes]:
     """The cells with the noise of both, as both see them: numbers of the ring."""
     mask = np.int64((1 << question.bits) - 1)
-    yield from send((noisy & mask).astype("<i8"), signed=True)
-    came = _numbers(((yield from receive(8 * len(noisy), signed=True)).tobytes(),))
+    yield from send((noisy & mask).astype("<i8"))
+    came = _numbers(((yield from receive(8 * len(noisy))).tobytes(),))
     if (came & ~mask).any():
         raise PeerError(problem="a share that is none")
     return ((noisy + came) & mask).astype("<i8").tobytes()

@@ -18,9 +18,8 @@ from accord.privacy.events import describe_cost, is_free, tell_unless
 from accord.privacy.number import show
 from accord.report.markdown import Markdown, bullets, code, heading, labelled
 from accord.report.receipt_page import protected
-from accord.run.receipt import Receipt, tell_accountable
+from accord.run.receipt import Receipt
 from accord.side import Side
-from accord.wording import counted
 
 OPEN = "[to be filled in"
 """How a point begins that only people can fill in."""
@@ -230,12 +229,7 @@ def _tell_cheating(agreement: Agreement) -> str:
 
 
 def _tell_bounds(agreement: Agreement) -> str:
-    proof = (
-        "The run is accountable: a replay can show later who departed from the protocol; it prevents nothing."
-        if agreement.accountable
-        else "The run is not accountable: what is not noticed at once is not provable later."
-    )
-    return f"{_tell_most(agreement)} {proof}"
+    return f"{_tell_most(agreement)} What is not noticed at once is not provable later."
 
 
 def _tell_later(agreement: Agreement) -> str:
@@ -268,7 +262,6 @@ def measures(agreement: Agreement, receipt: Receipt | None) -> list[Markdown]:
                     "TLS 1.3 with both cards and ML-KEM-768 inside it. Proof: the cards in the receipt.",
                     to_fill(CONTROLLER, "who compared the fingerprints, and how"),
                 ),
-                labelled("Accountability", _tell_accountable(agreement, receipt)),
                 labelled("Integrity of what is kept", "`accord state check` reads all of it."),
                 labelled("Access, backups, deletion", to_fill(CONTROLLER)),
                 labelled(
@@ -305,11 +298,3 @@ def _signed(agreement: Agreement, receipt: Receipt | None) -> Iterator[Markdown]
         yield labelled(f"Signed by {agreement.party(side)}", f"{signed}; columns that it discloses: {shown}.")
     yield labelled("Digest of the output", code(said["output"]), "under a key that only the two have.")
     yield labelled("Whoever must be sure", "verifies the receipt itself with `accord receipt verify`.")
-
-
-def _tell_accountable(agreement: Agreement, receipt: Receipt | None) -> str:
-    if receipt is not None:
-        return tell_accountable(receipt)
-    if agreement.accountable:
-        return f"Agreed: for {counted(agreement.keep_days, 'day')} each side can be asked to replay its part."
-    return "Not agreed: nobody can prove afterwards who followed the protocol."

@@ -28,7 +28,7 @@ from accord.report.charts import POWERS, Bar, dots, short
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
 from accord.report.rule_table import TITLE, describe_rule
-from accord.run.receipt import Receipt, tell_accountable
+from accord.run.receipt import Receipt
 from accord.side import Side
 from accord.wording import counted
 
@@ -279,6 +279,5 @@ def tell_signatures(agreement: Agreement, receipt: Receipt) -> Section:
         "owners know whether these are their cards: compare the fingerprints with them."
     )
     whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))
-    replay = paragraph(tell_accountable(receipt))
     signatures = table("Who signed", names, rows, numbers=False)
-    return Section("The receipt", join([about, signatures, held, replay, whole]))
+    return Section("The receipt", join([about, signatures, held, whole]))

@@ -277,9 +277,6 @@ def _receipt(run: Remembered) -> Section:
     if run.receipt is None:
         return Section("The receipt", _missing(no_receipt(run.ended)))
     found = receipt_page.tell_signatures(run.agreement, run.receipt)
-    if run.agreement.accountable and not run.replayable:
-        gone = "What a replay of your own part needs is not, or not all, in the folder of the run any more."
-        found = Section(found.title, join([found.body, _missing(gone)]))
     return found
 
 

@@ -107,7 +107,7 @@ def resume_run(state: State, name: str, changes: Resumption, tell: Tell = tell_n
 
 def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
     asked = own.request.workers
-    return choose_workers(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
+    return choose_workers(asked.wanted, asked.trust_cluster, own.request.reach)
 
 
 def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsChannel]:
@@ -122,9 +122,8 @@ def _offer(own: Ready) -> Offer:
     # Of a later run of a series the partner's batches are not known yet, nor what they come to.
     first = own.standing.first
     outlook = look_ahead(agreement, own.side, own.records) if first else None
-    record = 0 if outlook is None else outlook.record
     folder, out = own.state.folder, own.request.output.target
-    room = warn_of_room(agreement.task, own.side, own.records, folder, out, record)
+    room = warn_of_room(agreement.task, own.side, own.records, folder, out)
     ask = own.ask("offer")
     offer = make_offer(agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
     return own.standing.offered(offer)
@@ -195,8 +194,6 @@ def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entro
     how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
-        # So that whoever extracts the table again, in whatever order, has the table that was committed to.
-        by_id=agreement.accountable,
         keep_people=request.series is not None and (per_person or 1) > 1,
         entropy=entropy,
     )

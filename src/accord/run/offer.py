@@ -23,7 +23,7 @@ from accord.rules.rule import Rule
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.ledger import Ask, Ledger
-from accord.wording import counted, sized, tell_share
+from accord.wording import counted, tell_share
 
 _SHOWN = 5
 _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
@@ -198,7 +198,6 @@ def describe(offer: Offer) -> str:
         f"Agreement    {agreed.digest[:16]}…, a match is: {_describe_rule(agreed.rule)}",
         *_describe_learnt(offer),
         *(f"List         {told}" for told in describe_lists(offer.agreement)),
-        *_describe_accountable(offer),
         f"Records      {_describe_records(offer)}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *([f"Answer       {told}"] if (told := tell_answer(agreed)) else []),
@@ -238,18 +237,6 @@ def _describe_learnt(offer: Offer) -> list[str]:
         return []
     names = {side: agreed.party(side) for side in Side}
     return [f"Rule         {describe_origin(agreed.learnt_from, names)}"]
-
-
-def _describe_accountable(offer: Offer) -> list[str]:
-    """What the owner takes upon itself: to refuse a replay is the breach."""
-    if not offer.agreement.accountable:
-        return []
-    room = offer.outlook.record if offer.outlook is not None else 0
-    kept = f", up to {sized(room)}," if room else ""
-    return [
-        f"Accountable  for {counted(offer.agreement.keep_days, 'day')} you can be asked to replay your side: "
-        f"keep this table; the seed and what you receive{kept} stay in the state folder"
-    ]
 
 
 def _describe_cost(offer: Offer) -> str:

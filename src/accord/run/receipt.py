@@ -6,8 +6,7 @@ as a digest under a key that only the two have, so that a receipt can be shown t
 guesses of the output on it. Both sides compute the same bytes and sign them with the keys of their cards
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
-That of an accountable run also holds what both had pledged, to their tables and their seeds, and the last
-links of both directions of every connection (transcript.py). That of a run of a series says which run of
+That of a run of a series says which run of
 which it is, and the sizes that were declared.
 
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
@@ -45,7 +44,6 @@ from accord.state.runs import StoredRun
 from accord.table.pairs import IdOrder, order_pairs
 from accord.table.sinks.files import unquote_formulas
 from accord.table.sources.opening import Place
-from accord.wording import counted
 
 _TAG = b"accord receipt 1\n"
 _MOST_BYTES = 1 << 24
@@ -92,22 +90,6 @@ class _PartyFacts(Spec):
     it says nothing, not even how long the log is."""
 
 
-class _PledgeFacts(Spec):
-    table: _Hash
-    seed: _Hash
-
-
-class _AccountableFacts(Spec):
-    """What binds both sides beyond the output."""
-
-    keep_days: int
-    pledges: dict[Literal["A", "B"], _PledgeFacts]
-    meeting: _Hash
-    """A name of the last attempt, which ended in this receipt."""
-    transcripts: list[dict[Literal["A", "B"], _Hash]]
-    """Of each connection in it, the coordinators' first: the last links of what A and B sent."""
-
-
 class _SeriesFacts(Spec):
     """What a run is in its series."""
 
@@ -139,7 +121,6 @@ class _Facts(Spec):
     output: _Hash
     """Also a part of a file's name, see `runs.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
-    accountable: _AccountableFacts | None = None
     series: _SeriesFacts | None = None
 
 
@@ -171,11 +152,9 @@ def facts(
     outcome: Outcome,
     statements: Mapping[Side, Statement],
     cards: Mapping[Side, Card],
-    bound: Mapping[str, Any] | None = None,
     series: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a receipt says, the same on both sides; `bound` is what an accountable run adds (signing.py),
-    `series` what a run of a series adds (series.py)."""
+    """What a receipt says, the same on both sides; `series` what a run of a series adds (series.py)."""
     found = outcome.matches_found
     return {
         "version": 1,
@@ -188,7 +167,6 @@ def facts(
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},
-        **({"accountable": dict(bound)} if bound is not None else {}),
         **({"series": dict(series)} if series is not None else {}),
     }
 
@@ -317,18 +295,6 @@ def is_signed(digest: str, joint: bytes, ids: tuple[pa.ChunkedArray, pa.ChunkedA
     if len(pairs) < len(a):
         return False
     return hmac.compare_digest(output_digest(joint, a.dictionary, b.dictionary, pairs).hex(), digest)
-
-
-def tell_accountable(receipt: Receipt) -> str:
-    """Whether the run can be replayed, in words."""
-    bound, run = receipt.facts.get("accountable"), receipt.facts["run"]
-    if bound is None:
-        return "The run is not accountable: nobody can prove afterwards who followed the protocol."
-    days = counted(bound["keep_days"], "day")
-    return (
-        f"The run is accountable: for {days} after these signatures each side must be able to replay its "
-        f"part with `accord replay {run}`."
-    )
 
 
 def _signed(body: Mapping[str, Any], side: Side) -> bytes:

@@ -88,8 +88,6 @@ class Remembered:
     """None where the ledger does not have the run."""
     receipt: Receipt | None
     bins: Bins | None
-    replayable: bool
-    """Whether what a replay needs is there: of an accountable run alone."""
     series: InSeries | None = None
     matches: int | None = None
     """The pairs that this side was told."""
@@ -145,8 +143,6 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
-        replayable="seed" in run.names()
-        and all((run.path / part).exists() for part in ("record", "journal")),
         series=_in_series(run, ledger),
         matches=known.matches,
         answer=answer_of(known),

@@ -18,14 +18,12 @@ owner answered. Three things are not done unasked:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.pledge import digest_series, digest_standing
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
@@ -42,7 +40,7 @@ from accord.peer.handshake_series import Opening, counts_digest, exchange_openin
 from accord.privacy.events import NoisyCounts
 from accord.privacy.release import series_key
 from accord.protocols.base import Release
-from accord.protocols.parts.batches import Changes, Known, Look, encode_looks
+from accord.protocols.parts.batches import Changes, Known, Look
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.shown import Shown, encode_shown
 from accord.protocols.parts.slots import Slots
@@ -92,8 +90,6 @@ class OwnSeries:
     """What both had shown before."""
     entropy: Entropy = field(repr=False)
     part: SeriesPart
-    past_digest: bytes = b""
-    """A digest of the series as it stands, where a run is accountable and new."""
 
     @property
     def side(self) -> Side:
@@ -158,14 +154,9 @@ class OwnSeries:
         declared = self.entered.series.announced(partner, standing.meeting.of(partner)[1])
         return "" if announced == declared else "a size other than the agreement declares"
 
-    def pledged(self, table: bytes, standing: Standing) -> bytes:
-        return digest_series(table, self.past_digest, self.number, standing.meeting)
-
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
+    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
         assert charge.look is not None
-        looks = (*self.looks, charge.look)
-        slots = self.entered.slots(charge.look, self.shown, entropy)
-        return slots, lambda: {"looks": encode_looks(looks)}
+        return self.entered.slots(charge.look, self.shown, entropy)
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         return np.array_equal(slots.counts, self.left)
@@ -235,11 +226,7 @@ def go_on_with(
     declared = series.declared(side, batches)
     require_plausible(entered.changes, entered.known, part, account, declared, how.due)
     name = part.name if book is None else book.name
-    own = OwnSeries(name, agreement, key, event, release, past, looks, entered, shown, entropy, part)
-    if not agreement.accountable:
-        return own
-    found = entered.look(entered.arrived)
-    return replace(own, past_digest=digest_standing(name, (*looks, found), own.files))
+    return OwnSeries(name, agreement, key, event, release, past, looks, entered, shown, entropy, part)
 
 
 def take_up(

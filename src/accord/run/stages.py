@@ -7,8 +7,7 @@ What has to be found out before anybody is called is in `link.py`; what carries 
 TLS there and may be anything else that drives a party. The invariant: what was not charged and stored has not
 been sent. After the last step of the journal nothing is secret from the partner that it does not have, so
 confirmation, output and receipt are simply done again after a cut, until both sides have the receipt. Of an
-intersection only these are done again: asked anew, it would be a second set of questions in one run. Pledges,
-and all that is kept for a replay, are those of accountable runs (signing.py).
+intersection only these are done again: asked anew, it would be a second set of questions in one run.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord.accountable.signing import Accountability, AttemptRecord, Commitment, accountability_of
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
@@ -153,11 +151,6 @@ class Ready:
         ask = Ask(run, self.account, self.partner, digest, self.release.place, self.event)
         return self.standing.named(replace(ask, uncovered=self.uncovered))
 
-    @property
-    def accountability(self) -> Accountability:
-        """What stands around the run for it to be accountable, if it is."""
-        return accountability_of(self.agreement, self.state, self.side, self.cards, self.entropy)
-
     def mine(self, slots: Slots, partner_size: int, standing: Standing) -> OwnSide:
         """My side of a run whose slots are fixed."""
         task = self.agreement.task
@@ -201,15 +194,12 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
     standing = yield from own.standing.join(own.partner)
-    pledged = own.standing.pledged(table_digest(own.records), standing)
-    commitment = yield from own.accountability.commit(name, pledged)
-    contents = commitment.contents(own.cards) | own.standing.files
     with hold_interrupts():
-        run = begin_run(own.state, _manifest(own, name, standing), contents)
+        run = begin_run(own.state, _manifest(own, name, standing), own.standing.files)
         line.started(name)
     with run.lock(), closing(run.open_journal()) as journal:
         try:
-            kept = yield from _charge(own, run, journal, standing, commitment)
+            kept = yield from _charge(own, run, journal, standing)
         except (PeerError, RefusedError, StoppedError) as error:
             # A partner that stops, or says something else than its size, has not been charged either.
             run.abandon()
@@ -218,7 +208,7 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
                 facts = {"partner": own.partner, "reason": error.reason, "mend": NOTHING_CHARGED}
                 raise StoppedError(ends=error.ends, **facts) from None
             raise
-        return (yield from _judge(own, kept, line, (hello, other)))
+        return (yield from _judge(own, kept, line, other.wish))
 
 
 def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
@@ -248,18 +238,16 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
         raise NotResumedError(problem=problem)
     journal.meet(other.steps, protocol.steps_at_once(task), protocol.made_anew(task, min(steps)))
     if kept is None:
-        kept = yield from _charge(own, run, journal, cut.standing, own.accountability.recall(run))
+        kept = yield from _charge(own, run, journal, cut.standing)
     elif other.commitments == NO_COMMITMENTS:
         size = yield from exchange_sizes(own.records.size, own.partner)
         if size != kept.mine.partner_size:
             raise PeerError(problem="a size other than the one that it announced before")
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _judge(own, kept, line, (hello, other)))
+    return (yield from _judge(own, kept, line, other.wish))
 
 
-def _charge(
-    own: Ready, run: StoredRun, journal: FileJournal, standing: Standing, commitment: Commitment
-) -> Party[Kept]:
+def _charge(own: Ready, run: StoredRun, journal: FileJournal, standing: Standing) -> Party[Kept]:
     """Say that this side is ready, and hear it from the partner, which is then to be found here and there
     should either be cut off; charge the run, and fix my side of it with the noise that is kept, on disk as
     one."""
@@ -268,9 +256,9 @@ def _charge(
     fixed: list[OwnSide] = []
 
     def fix(charge: Charge) -> RunParts:
-        slots, followed = own.standing.fix(charge, commitment.slots())
+        slots = own.standing.fix(charge, own.entropy)
         fixed.append(own.mine(slots, size, standing))
-        return fix_run(size, slots, commitment.kept(followed))
+        return fix_run(size, slots)
 
     name = run.manifest.run
     with hold_interrupts():
@@ -305,12 +293,10 @@ def _manifest(own: Ready, name: str, standing: Standing) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hello]) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
-        with own.accountability.attempt(kept.run, hellos, sizes) as record:
-            return (yield from _finish(own, kept, line, hellos[1].wish, record))
+        return (yield from _finish(own, kept, line, wish))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -323,7 +309,7 @@ def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hel
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: AttemptRecord) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -338,22 +324,21 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
         line.expect(seconds)
         own.team.expect(seconds)
 
-    order = WorkOrder(agreement, own.side, own.request.reach, own.tell, record)
+    order = WorkOrder(agreement, own.side, own.request.reach, own.tell)
     staff = own.team.comparers(order, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
-        entropy=record.connection.entropy,
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
     party = task.protocol.party(task, mine, agreement.engine.build())
-    outcome = yield from record.connection.record_whole(party)
+    outcome = yield from party
     figures = own.team.figures()
     alone = agreement.output.learner is not None
     if alone:
         # First, and then no connection is left: how long it takes to open and to write what was found, and
         # whether it can be done, is not for the partner to see.
-        yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
+        yield from _sign(own, kept, outcome, mine.traffic)
         own.team.end()
         line.close()
         outcome = outcome if outcome.unseal is None else outcome.unseal()
@@ -363,7 +348,7 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: Att
         _write(own, kept, out, found if outcome.answer is None else outcome.answer.table())
     own.standing.keep(kept.run, found, outcome)
     if not alone:
-        yield from _sign(own, kept, outcome, record.facts(figures.links), mine.traffic)
+        yield from _sign(own, kept, outcome, mine.traffic)
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -399,9 +384,7 @@ def _write(own: Ready, kept: Kept, out: Target, found: PairTable | pa.Table) -> 
         raise
 
 
-def _sign(
-    own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None, traffic: Callable[[], int]
-) -> Party[None]:
+def _sign(own: Ready, kept: Kept, outcome: Outcome, traffic: Callable[[], int]) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
     with own.state.database.reading() as state:
@@ -410,6 +393,6 @@ def _sign(
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
     told = own.standing.facts(kept.run.manifest)
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound, told)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, told)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     kept.run.keep_receipt(content, outcome, traffic())

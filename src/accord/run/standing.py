@@ -10,7 +10,6 @@ sides go on from, is protocols/parts/standing.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -30,7 +29,6 @@ from accord.secure.party import Party
 from accord.side import Side
 from accord.state.ledger import Ask, Charge, check_name
 from accord.state.manifest import Manifest
-from accord.state.noise import encode_noise
 from accord.state.runs import StoredRun
 from accord.table.pairs import PairTable
 
@@ -68,13 +66,8 @@ class OwnStanding(Protocol):
     def refuse_size(self, standing: Standing, announced: int) -> str:
         """What is wrong with the size that the partner announces; empty if nothing is."""
 
-    def pledged(self, table: bytes, standing: Standing) -> bytes:
-        """The digest of all that the own messages follow from, besides the seed and the noise; `table` is
-        that of the records that take part."""
-
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
-        """The slots, with the noise that was charged; and what they follow from as a replay needs it, by its
-        file: put together only where it is kept, since a partner waits meanwhile."""
+    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
+        """The slots, with the noise that was charged."""
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         """Whether these slots hold the noise that the ledger keeps: another one would weaken the first."""
@@ -135,16 +128,12 @@ class OwnTable:
     def refuse_size(self, standing: Standing, announced: int) -> str:
         return ""
 
-    def pledged(self, table: bytes, standing: Standing) -> bytes:
-        return table
-
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
+    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
         # What costs nothing has no name in the ledger, and is drawn as it is needed.
         noise = charge.noise
         if is_free(self.event.cost):
             noise = self.release.draw(self.records, self.entropy)
-        slots = self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
-        return slots, lambda: {"noise": encode_noise(noise)}
+        return self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         if is_free(self.event.cost):

@@ -4,10 +4,6 @@ It yields `Send(buffer)` or `Receive(size)`; the driver answers a `Receive` with
 compose with `yield from`. Two rules keep this sound: a buffer that was sent is never written again (it
 travels without a copy), and the size of every message is known to the receiver before it arrives, so a
 message can carry nothing by its length and a hostile one is refused before it is read.
-
-A message may be *signed*: the last one of a party before it is sent what reveals something. Who runs a party
-accountably lets a signature of all messages so far follow it, on both sides
-(accountable/transcript.py); to everybody else the mark says nothing, and not a byte more is sent.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ class Send:
     """Send these bytes; whoever yields this gives the buffer away."""
 
     buffer: Buffer
-    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,6 @@ class Receive:
     look: Callable[[Buffer], None] | None = None
     """Shown what has come so far by a driver that gets a message in pieces; it may refuse a long message
     before all of it takes memory. Others answer with the whole, which the party judges anyway."""
-    signed: bool = False
 
 
 Effect = Send | Receive
@@ -57,16 +51,14 @@ class Deadlock(RuntimeError):
     """Two parties that wait for each other, or one that was left alone: a bug of the protocol."""
 
 
-def send(array: NDArray[Any], signed: bool = False) -> Party[None]:
+def send(array: NDArray[Any]) -> Party[None]:
     """Send an array as its little-endian bytes."""
-    yield Send(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, signed)
+    yield Send(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def receive(
-    size: int, look: Callable[[Buffer], None] | None = None, signed: bool = False
-) -> Party[NDArray[np.uint8]]:
+def receive(size: int, look: Callable[[Buffer], None] | None = None) -> Party[NDArray[np.uint8]]:
     """Wait for one message and refuse it unless it has exactly this size."""
-    buffer = yield Receive(size, look, signed)
+    buffer = yield Receive(size, look)
     if len(buffer) != size:
         raise PeerError(problem=f"a message of {len(buffer):,} bytes where {size:,} were due")
     array = np.frombuffer(buffer, dtype=np.uint8)

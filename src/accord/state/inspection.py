@@ -52,19 +52,17 @@ _ENTRIES = {
     "PartnerRemoved": "that a partner was removed:",
 }
 _NEEDED = {
-    "agreement": "The run can neither be shown nor resumed nor replayed.",
+    "agreement": "The run can neither be shown nor resumed.",
     "slots": "The run cannot be resumed; what it found is not lost by that.",
     "receipt": "The partner has the same receipt: ask for a copy.",
     "pairs": "The pairs of its series cannot be put together.",
     "shown": "Its series cannot go on.",
-    "counts": "The run cannot be resumed.",
-    "before": "The run cannot be resumed.",
 }
 _NO_KEY = (
     "No routed run can begin or go on: another key would leave out other records, and a partner could "
     "compare. Restore a copy."
 )
-_REPLAY = "The run can neither be resumed nor replayed."
+_NO_RESUME = "The run cannot be resumed."
 
 
 @dataclass(frozen=True)
@@ -333,7 +331,7 @@ class Inspection:
             manifest = decode_manifest({**known.manifest, "agreement": text})
         except (ValueError, KeyError, StateError):
             what = f"what is kept of {tell_run(known)} cannot be read"
-            self.tell("state.sqlite", what, "It can neither be shown nor resumed nor replayed.", known.name)
+            self.tell("state.sqlite", what, "It can neither be shown nor resumed.", known.name)
             return
         self.runs.append(InspectedRun(self, manifest, known))
 
@@ -380,7 +378,7 @@ def uses_of(register: Register) -> dict[str, tuple[str, str, str | None]]:
     for run in register.runs.values():
         for name, digest in run.contents.items():
             key = name.startswith("key-")
-            lost = "Its output can no longer be verified." if key else _NEEDED.get(name, _REPLAY)
+            lost = "Its output can no longer be verified." if key else _NEEDED.get(name, _NO_RESUME)
             what = "key of the output" if key else name
             found.setdefault(digest, (f"the {what} of {tell_run(run)}", lost, run.name))
     if register.placing_key is not None:

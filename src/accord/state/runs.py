@@ -1,4 +1,4 @@
-"""What one run keeps, so that it can go on after a cut, be shown, and be replayed.
+"""What one run keeps, so that it can go on after a cut and be shown.
 
 In the database (database.py), as one entry with its charge and then as changes to it: the manifest, which is
 what the run is and how far; and its contents, by name:
@@ -11,13 +11,10 @@ what the run is and how far; and its contents, by name:
     counts        of a run of a series: the partner's noisy counts of the batches that it had shown before
     before        of a run of a series: what both had disclosed to each other before
     pairs, shown  of one that is done: the pairs that it found, and what both have disclosed by then
-    seed, noise, pledges, card-A, card-B, opening-N, certificates-N   of an accountable run: stored.py
-    looks         of an accountable run of a series, in place of the noise: accountable/pledge.py
 
 In its folder, 0700, what grows while the run is under way, and is checked by itself:
 
     journal       the answers of the steps that are done, each synced before anything that follows is sent
-    record/       the transcripts of an accountable run: stored.py
     lock          held by the process that works on the run
     receipt       a copy, to be handed on; nothing here reads it
 
@@ -43,7 +40,6 @@ import pyarrow as pa
 from accord.errors import ClosedByChanceError, ClosedError, ClosedUnequalError, StateError, UsageError
 from accord.naming import fold_name
 from accord.protocols.base import Task
-from accord.protocols.parts.batches import Look, decode_looks
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.shown import Shown, decode_shown, encode_shown
 from accord.protocols.parts.slots import Ints, Slots, read_counts
@@ -155,10 +151,6 @@ class StoredRun:
             return np.frombuffer(content, "<i8").astype(np.int64)
 
         return self._decoded("counts", decode)
-
-    def looks(self) -> tuple[Look, ...]:
-        """What an accountable run of a series, and all before it, found in the table."""
-        return self._decoded("looks", decode_looks)
 
     def slots(self) -> Slots:
         """The slots that the run began with."""
@@ -286,9 +278,9 @@ def begin_run(state: State, manifest: Manifest, contents: Mapping[str, bytes]) -
     return StoredRun(state, manifest, named)
 
 
-def fix_run(partner_records: int, slots: Slots, contents: Mapping[str, bytes]) -> RunParts:
+def fix_run(partner_records: int, slots: Slots) -> RunParts:
     """What a run keeps besides from its charge on."""
-    return RunParts({"partner_records": partner_records}, {"slots": encode_slots(slots), **contents})
+    return RunParts({"partner_records": partner_records}, {"slots": encode_slots(slots)})
 
 
 def remove_leftovers(state: State) -> list[str]:

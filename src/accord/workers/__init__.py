@@ -7,5 +7,5 @@
     worker                                a worker, wherever it is
     foreman, cluster, ray_worker, relay   the process between a coordinator and a cluster, and what it uses
 
-It stands upon `accountable`, `peer` and `state`, none of which knows of workers.
+It stands upon `peer` and `state`, none of which knows of workers.
 """

@@ -1,8 +1,8 @@
 """How the coordinators tell each other who their workers are: certificates, and halves of routing tokens.
 
 Over the coordinators' own channel, which is authenticated by the cards; so worker i of one side can demand
-the very certificate of worker i of the other, byte for byte, and no authority is needed for it. The message
-is signed (party.py), so that what a worker signs is signed by its owner. For each worker
+the very certificate of worker i of the other, byte for byte, and no authority is needed for it. For each
+worker
 
     2      the length of its certificate
     1022   the certificate in DER, and zeros
@@ -53,8 +53,8 @@ def decode_certificate(content: bytes) -> WorkerCertificate:
 
 def exchange_certificates(own: list[WorkerCertificate]) -> Party[list[WorkerCertificate]]:
     """Say who one's workers are; the partner's, of which there are as many."""
-    yield Send(b"".join(map(encode_certificate, own)), signed=True)
-    return decode_certificates((yield from receive(CERTIFICATE * len(own), signed=True)).tobytes())
+    yield Send(b"".join(map(encode_certificate, own)))
+    return decode_certificates((yield from receive(CERTIFICATE * len(own))).tobytes())
 
 
 def decode_certificates(content: bytes) -> list[WorkerCertificate]:

@@ -84,18 +84,12 @@ def own_wish(workers: int | None) -> Wish:
 
 @contextmanager
 def choose_workers(
-    workers: int | OnCluster | None, trust_cluster: bool, reach: Reach, accountable: bool
+    workers: int | OnCluster | None, trust_cluster: bool, reach: Reach
 ) -> Iterator[WorkerSource]:
     """Whoever was asked for, until the end of the block; raises if there is nobody."""
     if not isinstance(workers, OnCluster):
         yield WorkerSource(own_wish(workers))
         return
-    if accountable:
-        # A worker keeps what it receives in the run's folder, which a node does not have.
-        raise UsageError(
-            problem="An accountable run needs workers on this machine, which keep what a replay needs: "
-            "name a number with `workers=`."
-        )
     from accord.workers.ray import RayWorkers
 
     found = RayWorkers(workers.address, trust_cluster, bool(reach.listen))

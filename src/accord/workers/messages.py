@@ -4,8 +4,7 @@
     8   little-endian: the kind in the highest byte, the length of the body in the other seven
     …   the body
 
-    START        to the worker: the circuit, the engine, its side, how long to wait; all of it public, but for
-                 the key of its connection in an accountable run
+    START        to the worker: the circuit, the engine, its side, how long to wait; all of it public
     CERTIFICATE  from it: of a key that it has made for this run and that never leaves it
     MEET         to it: the partner's certificate, and where to connect with which token
     SOCKET       to it, where this side listens: a connection that has named it (routing.py), as a descriptor
@@ -31,7 +30,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum
 from itertools import pairwise
 from typing import TypeVar
@@ -39,7 +38,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.stored import WorkerSigning
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 
@@ -49,7 +47,7 @@ T = TypeVar("T")
 _TAG = b"accordw1"
 _HEAD = struct.Struct("<8sQ")
 _JOB = struct.Struct("<dQQ")
-_ANSWER = struct.Struct("<QQQQ32s32s")
+_ANSWER = struct.Struct("<QQQQ")
 _LENGTH = (1 << 56) - 1
 _PIECE = 1 << 20
 MOST_CARD = 1022
@@ -121,8 +119,6 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
-    signing: WorkerSigning | None = field(default=None, repr=False)
-    """Its part of an accountable run."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +171,6 @@ class Answer:
     nanoseconds: int
     """That it was busy with this share, waiting for the partner's worker included."""
     peak_bytes: int
-    links: tuple[bytes, bytes] = (bytes(32), bytes(32))
-    """The last links of what A's worker and B's sent (transcript.py); zeros where nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -254,17 +248,9 @@ def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
     return _of_facts(kind, json.loads(body))
 
 
-def decode_start(body: bytes | bytearray) -> Start:
-    """A START in these bytes; raises ValueError unless `encode_facts` wrote them."""
-    found = json.loads(body)
-    signing = found.pop("signing", None) if isinstance(found, dict) else None
-    start = _of_facts(Start, found)
-    return start if signing is None else replace(start, signing=_of_facts(WorkerSigning, signing))
-
-
 def _of_facts(kind: type[T], found: object) -> T:
-    """Facts by their names, each of the very type; what is signed with is told apart from them."""
-    wanted = {part.name: part.type for part in fields(kind) if part.name != "signing"}  # type: ignore[arg-type]
+    """Facts by their names, each of the very type."""
+    wanted = {part.name: part.type for part in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
         raise ValueError(f"not a {kind.__name__}")
     return kind(**found)
@@ -299,7 +285,7 @@ def decode_job(body: bytearray, inputs: tuple[Input, ...]) -> Job:
 def encode_answer(answer: Answer) -> tuple[bytes, bytes]:
     """An answer in parts."""
     numbers = answer.sent, answer.received, answer.nanoseconds, answer.peak_bytes
-    return _ANSWER.pack(*numbers, *answer.links), answer.found.astype("<u8").tobytes()
+    return _ANSWER.pack(*numbers), answer.found.astype("<u8").tobytes()
 
 
 def decode_answer(body: bytearray) -> Answer:
@@ -307,8 +293,8 @@ def decode_answer(body: bytearray) -> Answer:
     if len(body) < _ANSWER.size or (len(body) - _ANSWER.size) % 8:
         raise ValueError("not an answer")
     found = np.frombuffer(body, "<u8", offset=_ANSWER.size).astype(np.int64)
-    sent, received, nanoseconds, peak, *links = _ANSWER.unpack_from(body)
-    return Answer(found, sent, received, nanoseconds, peak, (links[0], links[1]))
+    sent, received, nanoseconds, peak = _ANSWER.unpack_from(body)
+    return Answer(found, sent, received, nanoseconds, peak)
 
 
 def encode_failure(failure: Failure) -> bytes:

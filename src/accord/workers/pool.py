@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from accord.accountable.signing import AttemptRecord
 from accord.agreement.document import Agreement, OtOptions
 from accord.errors import WorkerError
 from accord.notices import Tell
@@ -47,8 +46,6 @@ class WorkOrder:
     side: Side
     reach: Reach
     tell: Tell
-    record: AttemptRecord
-    """What stands around the connections of the attempt."""
 
     @property
     def partner(self) -> str:
@@ -65,8 +62,6 @@ class Figures:
     """Comparisons a second of each."""
     peaks: tuple[int, ...] = ()
     """The most bytes that each has held."""
-    links: tuple[dict[Side, bytes], ...] = ()
-    """Of each: the last links of what A and B sent (transcript.py), zeros where nothing is recorded."""
 
     @property
     def traffic(self) -> int:
@@ -163,7 +158,6 @@ class ProcessPool:
             received=sum(answer.received for answer in last),
             rates=tuple(round(t.pairs / max(1e-9, t.nanoseconds * 1e-9)) for t in self.tallies),
             peaks=tuple(answer.peak_bytes for answer in last),
-            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last),
         )
 
 
@@ -190,11 +184,8 @@ class _WorkerProcesses:
         start = self._orders(side, circuit)
         self.pool.workers.start(count)
         for number in range(count):
-            own = replace(start, signing=self.order.record.worker(number))
-            self.pool.workers.send(number, Kind.START, messages.encode_facts(own))
-        cards = [bytes(card) for card in self.replies.from_all(Kind.CERTIFICATE, count)]
-        self.order.record.keep_certificates(cards)
-        return cards
+            self.pool.workers.send(number, Kind.START, messages.encode_facts(start))
+        return [bytes(card) for card in self.replies.from_all(Kind.CERTIFICATE, count)]
 
     def _orders(self, side: Side, circuit: Circuit) -> Start:
         order, reach = self.order, self.order.reach

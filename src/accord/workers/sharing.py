@@ -1,4 +1,4 @@
-"""How the rounds of a run are shared out: the same for workers that compare and for those that are replayed.
+"""How the rounds of a run are shared out.
 
     1  both hellos said how many workers each side wants. The counts say how long one worker would take, by
        the times of planning/machine.py and no clock. The smaller number decides.
@@ -7,8 +7,7 @@
     4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every round in
        order, on both sides, so that no word about it is needed
 
-Who the workers are is left to `PairedWorkers`: processes that are sent messages (pool.py), or a record of
-what they once received (replay/stand_ins.py).
+Who the workers are is left to `PairedWorkers`: processes that are sent messages (pool.py).
 """
 
 from __future__ import annotations

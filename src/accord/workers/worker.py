@@ -4,9 +4,7 @@
 with a socket as its standard input, and `ray_worker.py` one on a cluster. It is told what to do in messages
 (messages.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
 encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
-come from the system's generator, so that two attempts never share any; or, in an accountable run, from the
-key of this one connection, which it is given and which no other attempt has (seed.py). What is recorded there
-is signed with its own key, for which its coordinator has signed (accountable/signing.py).
+come from the system's generator, so that two attempts never share any.
 
 When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
 thread does nothing but listen. So no worker outlives its coordinator.
@@ -32,8 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.signing import Recorder, open_worker_recorder
-from accord.entropy import MASKS
+from accord.entropy import MASKS, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.kernel import spare_blas
 from accord.network import Network
@@ -96,7 +93,6 @@ class Worker:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
         self._session: Any = None
-        self._recorder: Recorder
 
     def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
         """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
@@ -112,9 +108,7 @@ class Worker:
         patience = Patience(start.silence, start.message, start.grace)
         keys = exchange_keys(found, Ends(self._identity, card, start.partner, start.listens))
         self._channel = TlsChannel(found, keys, start.partner, patience)
-        self._recorder = open_worker_recorder(start.signing, self._side, self._identity, card)
-        masks = self._recorder.entropy.stream(MASKS)
-        self._session = run(self._recorder.record(self._engine.set_up(self._side, masks)), self._channel)
+        self._session = run(self._engine.set_up(self._side, System().stream(MASKS)), self._channel)
         return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
 
     def compare(self, job: Job) -> Answer:
@@ -124,16 +118,14 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = find_matches(self._engine, self._session, self._circuit, blocks, job.table)
-        # Before the coordinator goes on with an answer, both workers have signed for it.
-        found = run(self._recorder.record_whole(party), self._channel)
+        found = run(party, self._channel)
         return self._answer(found, began)
 
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        links = self._recorder.links
         sent, received = self._channel.sent, self._channel.received
-        return Answer(places, sent, received, busy, self._peak(), (links[Side.A], links[Side.B]))
+        return Answer(places, sent, received, busy, self._peak())
 
 
 def explain(error: Exception) -> Failure:
@@ -167,7 +159,7 @@ class Service:
         if kind is not self._due:
             raise ValueError(f"a {kind.name} where a {self._due.name} was due")
         if self._worker is None:
-            self._worker = Worker(messages.decode_start(body), self._peak)
+            self._worker = Worker(messages.decode_facts(Start, body), self._peak)
             return Kind.CERTIFICATE, self._worker.certificate
         if self._is_ready:
             job = messages.decode_job(body, self._worker.inputs)

@@ -69,7 +69,6 @@ NOTHING: dict[str, Any] = {"A": [], "B": []}
         (changed(routed("x"), output=COUNT), "remove disclose"),
         (changed(routed("x"), output={"to": "A"}, one_to_one="pairs"), "remove one_to_one"),
         (changed(routed("x"), output={"to": "A"}, most_matches={"A": 3}), "remove most_matches"),
-        (changed(agreement(), output={"ids": "pseudonyms"}, accountable=True), "ids that stay"),
         (
             changed(agreement(), output={"ids": "pseudonyms"}, disclose={"A": ["id"], "B": []}),
             "with pseudonyms no id is disclosed; remove 'id'",

@@ -89,12 +89,11 @@ def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
 
     `due`: more records than this cannot have matched. Neither side can be made to show first what the other
     holds back, so a partner may take records and go; raises `WithheldError` then, for it to be counted. An
-    honest partner that is cut off just here looks the same. The numbers are signed (party.py), and with them
-    the answers that they follow from.
+    honest partner that is cut off just here looks the same.
     """
     body = encode(own)
-    yield Send(np.array([len(own), len(body)], "<u8").tobytes(), signed=True)
-    count, size = np.frombuffer((yield from receive(16, signed=True)).tobytes(), "<u8").tolist()
+    yield Send(np.array([len(own), len(body)], "<u8").tobytes())
+    count, size = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
     if count > shape.most_records:
         raise PeerError(problem=f"{count:,} disclosed records, more than its table holds")
     if count > due:

@@ -6,8 +6,6 @@ Nobody decodes the answer v of a pair, but z = v ⊕ m_A ⊕ m_B, with a random 
 own mask costs nothing, since its wire has W⁰ = m·Δ and the label 0; the evaluator's is one OT more, whose row
 is the label. So z tells nothing to whoever lacks a mask, and whoever garbles or evaluates something else has
 other labels of z, or another z, than the other expects (`equality.py`).
-
-Nothing is signed here: what reveals something comes after all batches.
 """
 
 from __future__ import annotations

@@ -78,14 +78,14 @@ class Results:
         digest = self._labels.digest()
         if self._session.side is Side.A:
             yield from self._ask(digest)
-            yield Send(digest + self._opening(), signed=True)
+            yield Send(digest + self._opening())
             try:
                 theirs = self._read((yield from _answer_to_secrets(self._opening_size)))
             except UnequalError:
                 raise UnfairError() from None
         else:
             yield from self._answer(digest)
-            message = yield from _answer_to_secrets(DIGEST + self._opening_size, signed=True)
+            message = yield from _answer_to_secrets(DIGEST + self._opening_size)
             self._require(message[:DIGEST].tobytes(), digest)
             theirs = self._read(message[DIGEST:])
             yield Send(self._opening())
@@ -94,14 +94,14 @@ class Results:
     def _ask(self, digest: bytes) -> Party[None]:
         """A's part: whether B has this digest."""
         rows = yield from take_labels(self._session, _bits(digest))
-        said = (yield from receive(DIGEST, signed=True)).tobytes()
+        said = (yield from receive(DIGEST)).tobytes()
         self._require(said, self._rows_digest(rows, digest))
 
     def _answer(self, digest: bytes) -> Party[None]:
         """B's part: the rows of its digest, hashed."""
         end = self._session.sender
         rows = yield from give_labels(end, _BITS)
-        yield Send(self._rows_digest(rows ^ times(_bits(digest), end.delta), digest), signed=True)
+        yield Send(self._rows_digest(rows ^ times(_bits(digest), end.delta), digest))
 
     def _require(self, said: bytes, expected: bytes) -> None:
         if not compare_digest(said, expected):
@@ -140,10 +140,10 @@ class Results:
         return bytes(found.digest())
 
 
-def _answer_to_secrets(size: int, signed: bool = False) -> Party[Bits]:
+def _answer_to_secrets(size: int) -> Party[Bits]:
     """What comes after this side has sent what the partner can learn from: to hang up now is no way out."""
     try:
-        return (yield from receive(size, signed=signed))
+        return (yield from receive(size))
     except (ConnectionLostError, StoppedError) as error:
         if isinstance(error, StoppedError) and error.ends:
             raise

@@ -50,9 +50,9 @@ def exchange_labels(session: Session, masks: Bits, known: Bits, shape: tuple[int
     taken = np.empty((len(chosen), 2), dtype=np.uint64)
     given = np.empty((pairs + shape[0] * shape[1], 2), dtype=np.uint64)
     for some in _pieces(len(taken)):
-        taken[some] = yield from take_labels(session, chosen[some], signed=False)
+        taken[some] = yield from take_labels(session, chosen[some])
     for some in _pieces(len(given)):
-        given[some] = yield from give_labels(session.sender, some.stop - some.start, signed=False)
+        given[some] = yield from give_labels(session.sender, some.stop - some.start)
     return Labels(
         masks,
         taken[:pairs],

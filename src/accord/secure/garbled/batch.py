@@ -8,8 +8,7 @@ The labels need no message of their own: row j of the OT extension is t_j at the
 at the sender, which is what a label and W⁰ are, with Δ that of the extension. The choices are checked
 (`transfer/checked.py`) before anything is garbled with their labels: one that differs from tree to tree would
 move a label by bits of Δ. A starts every batch and B ends it, if need be with an empty message: this keeps
-interleaved batches in step, whoever garbles them. Choices and tables are signed (party.py): what follows each
-of them reveals the answers.
+interleaved batches in step, whoever garbles them.
 """
 
 from __future__ import annotations
@@ -77,23 +76,23 @@ def label_bytes(count: int, rate: int) -> int:
     return checked_bytes(count, rate) if count else 0
 
 
-def take_labels(session: Session, bits: Bits, signed: bool = True) -> Party[Words]:
+def take_labels(session: Session, bits: Bits) -> Party[Words]:
     """The evaluator's labels of its bits, (bits, 2). Nothing is sent for none, but a message all the same."""
     if not len(bits):
-        yield from send(np.zeros(0, dtype=np.uint8), signed)
+        yield from send(np.zeros(0, dtype=np.uint8))
         return np.zeros((0, 2), dtype=np.uint64)
     chosen = np.zeros(padded_count(len(bits)), dtype=np.uint8)
     chosen[: len(bits)] = bits
     words, alone = bits_to_wire(chosen).view("<u8"), np.zeros(0, np.uint64)
-    return (yield from choose(session.receiver, words, len(bits), session.entropy, alone, signed))
+    return (yield from choose(session.receiver, words, len(bits), session.entropy, alone))
 
 
-def give_labels(end: Sender, count: int, signed: bool = True) -> Party[Words]:
+def give_labels(end: Sender, count: int) -> Party[Words]:
     """W⁰ of so many bits of the evaluator, (count, 2). Raises if it did not choose once for each."""
     if not count:
-        yield from receive(0, signed=signed)
+        yield from receive(0)
         return np.zeros((0, 2), dtype=np.uint64)
-    labels, _ = yield from offer(end, count, 0, signed)
+    labels, _ = yield from offer(end, count, 0)
     return labels
 
 
@@ -142,7 +141,7 @@ def run_garbler(own: BatchSide) -> Party[Answer]:
     tables = message[: -sizes.answers].view("<u8")
     made = garble(end.pi, tape, feed, end.delta, own.number, tables)
     message[-sizes.answers :] = bits_to_wire(colours(made) ^ np.uint8(tape.inverted))
-    yield from send(message, signed=True)
+    yield from send(message)
     answers = yield from receive(sizes.answers)
     if side is Side.B:
         yield from send(np.zeros(0, dtype=np.uint8))
@@ -157,7 +156,7 @@ def run_evaluator(own: BatchSide) -> Party[Answer]:
     (theirs, rows), (ours, count) = own.rows(side), own.rows(side.other)
     sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
     labels = (yield from take_labels(own.session, known.reshape(-1))).reshape(-1, rows, 2)
-    message = yield from receive(sizes.tables, signed=True)
+    message = yield from receive(sizes.tables)
     decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
     feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
     tables = message[: -sizes.answers].view("<u8")

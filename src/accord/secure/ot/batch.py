@@ -6,8 +6,7 @@
     B → A   the answers, in clear
 
 Every table but the last is masked with a random bit or number a pair, so that its answer is shared; only the
-last answer is revealed, to B by the table and to A by B. So B's last questions are signed, and A's last
-tables (party.py).
+last answer is revealed, to B by the table and to A by B.
 
 Where A's rows are held in shares (`held.py`), the last answer stays shared as well, and the end is another:
 
@@ -193,7 +192,7 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
     levels = program.levels
     keys, bits = yield from _choose(mine)
     due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
-    parts = _cut((yield from receive(sum(due), signed=len(levels) == 1)), due)
+    parts = _cut((yield from receive(sum(due))), due)
     pi, count = mine.ends.receiver.pi, len(program.shares)
     came = zip(program.shares, keys, bits, parts[:count], parts[count : 2 * count], strict=True)
     for number, (share, key, bit, sums, corrections) in enumerate(came):
@@ -213,9 +212,9 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
         if last and program.tally is not None:
             mine.chosen, choices = choose(mine.ends.receiver, mine.outputs)
             tables.append(choices.view(np.uint8))
-        yield from send(np.concatenate(tables), signed=last)
+        yield from send(np.concatenate(tables))
         due = (sizes.last,) if last else sizes.questions[number + 1]
-        parts = _cut((yield from receive(sum(due), signed=number == len(levels) - 2)), due)
+        parts = _cut((yield from receive(sum(due))), due)
     return parts[0]
 
 
@@ -305,9 +304,9 @@ def _look_up(mine: BatchSide) -> Party[Bytes]:
             _correct(mine, choices.view("<u8"), parts[: len(before)])
         asked = [_ask(mine, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
         last = number == len(levels) - 1
-        yield from send(message, signed=last)
+        yield from send(message)
         due = (*sizes.tables[number], sizes.chosen if last else 0)
-        *tables, behind = _cut((yield from receive(sum(due), signed=last)), due)
+        *tables, behind = _cut((yield from receive(sum(due))), due)
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
             _open(mine, i, table, masks, index)
         before = ()

@@ -139,7 +139,7 @@ def ask(
         parts = elements(of.form, lambda field: read(field)[pack.a_rows])
         values += [_pack(line, of.section) for line in (own.tolist(), *parts.tolist())]
     # A mask hides what is no longer than agreed: numbers that are too long would come back readable.
-    yield Send(key.to_wire(key.encrypt(values, entropy)), signed=True)
+    yield Send(key.to_wire(key.encrypt(values, entropy)))
     answer = yield from receive(pack_sizes(distances, key.size, columns)[1])
     found = key.decrypt(key.from_wire(answer.data))
     every = (found[i * columns : (i + 1) * columns] for i in range(len(distances)))
@@ -168,7 +168,7 @@ def answer(
     Learns: nothing. Distribution: r uniform, fresh for each pair; ciphertexts under fresh randomness.
     """
     size = pack_sizes(distances, key.size, len(pack.b_rows))[0]
-    got = key.from_wire((yield from receive(size, signed=True)).data)
+    got = key.from_wire((yield from receive(size)).data)
     sent, shares = list[Number](), list[Ints]()
     for of in distances:
         count = ciphertexts(of.form)

@@ -25,8 +25,7 @@ there are: P ⊕ a is uniform by the assumption of the VOLE. The asker draws the
 points are fixed: a lister that could choose among seeds would try them on points that it guesses.
 Semi-honest. An asker that departs from this may put more points into a store than it announced: up to as many
 as it has cells, 1.3 times as many; the OTs are checked (`transfer/checked.py`), so that Δ stays hidden. It
-can ask for any points. A lister can list what it likes. Messages follow from the number of points alone. The
-last one of the asker is signed (party.py).
+can ask for any points. A lister can list what it likes. Messages follow from the number of points alone.
 
 `Clear` hides nothing: a value is its point. It is to `Oblivious` what the `ideal` engine is to the others.
 """
@@ -118,7 +117,7 @@ class Oblivious:
             places = encoder.places(part)
             own = points.take(places, axis=0)
             free = encoder.draw(part, 2, self._entropy)
-            yield from send(encoder.encode_part(part, own, free) ^ a, signed=part == shape.parts - 1)
+            yield from send(encoder.encode_part(part, own, free) ^ a)
             spread(_hash(self.pi, encoder.decode_part(part, c), own), places, seeds)
             progress(len(places))
         return seeds
@@ -130,7 +129,7 @@ class Oblivious:
         vole = VoleSender(self._take().sender, shape.total, self._sizes)
         for part in range(shape.parts):
             (b,) = yield from vole.take(shape.cells)
-            came = yield from receive(BLOCK * shape.cells, signed=part == shape.parts - 1)
+            came = yield from receive(BLOCK * shape.cells)
             key = b ^ times(came.view("<u8").reshape(-1, 2), vole.delta)
             places = layout.places(part)
             own = points.take(places, axis=0)

@@ -50,7 +50,7 @@ def program(
         hidden = _masks(function, seeds.take(places, axis=0), width)
         add(places, hidden)
         table = encoder.encode_part(part, hidden, encoder.draw(part, width, free))
-        yield from send(table, signed=part == encoder.shape.parts - 1)
+        yield from send(table)
 
 
 def fetch(
@@ -67,8 +67,7 @@ def fetch(
     seed = (yield from receive(SEED)).tobytes()
     layout = Layout(store_shape(programmed), seed, points)
     for part in range(layout.shape.parts):
-        last = part == layout.shape.parts - 1
-        came = yield from receive(8 * width * layout.shape.cells, signed=last)
+        came = yield from receive(8 * width * layout.shape.cells)
         places = layout.places(part)
         read = layout.decode_part(part, came.view("<u8").reshape(-1, width))
         read ^= _masks(function, seeds.take(places, axis=0), width)

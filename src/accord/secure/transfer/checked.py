@@ -48,9 +48,7 @@ def checked_bytes(count: int, rate: int) -> int:
     return 8 * (correction_words(padded_count(count) + BITS, rate) + _HASHES)
 
 
-def choose(
-    end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words, signed: bool = False
-) -> Party[Words]:
+def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Words) -> Party[Words]:
     """Rows t (count, 2) for these choices, one bit an OT; `head` are words that are sent with them.
 
     Requires: `choices` has `padded_count(count)` bits.
@@ -65,15 +63,15 @@ def choose(
     rho = _challenge(sent)
     _hash_blocks(chosen.reshape(-1, 2), rho, hashes[:1])
     _hash_columns(rows, rho, hashes[1:])
-    yield from send(message, signed)
+    yield from send(message)
     return rows[:count]
 
 
-def offer(end: Sender, count: int, head: int, signed: bool = False) -> Party[tuple[Words, Words]]:
+def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
     """Rows q (count, 2), and the words that came with them. Raises if the choices are not one's alone."""
     size = padded_count(count) + BITS
     due = 8 * head + checked_bytes(count, end.rate)
-    message = (yield from receive(due, signed=signed)).view("<u8")
+    message = (yield from receive(due)).view("<u8")
     sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
     (rows,) = collect(end.extend(sent, size, both=False), 1)
     found = np.zeros((BITS, 2), np.uint64)
