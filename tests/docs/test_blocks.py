@@ -154,7 +154,7 @@ def merged(whole: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_wrong_word_would_be_noticed() -> None:
     whole = tomllib.loads(starter_text("products", "00000000"))
-    for part in ({"most_match": {"A": 5}}, {"protocol": {"A": {"epsilom": 1}}}, {"keep_days": "365"}):
+    for part in ({"most_match": {"A": 5}}, {"protocol": {"A": {"epsilom": 1}}}, {"expected": {"A": "365"}}):
         assert list(shape_faults(merged(whole, part)))
 
 

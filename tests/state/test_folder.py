@@ -65,7 +65,7 @@ def kept(tmp_path: Path) -> State:
     state = open_state(tmp_path / "state", {})
     write_private(state.identity, b"key")
     write_private(state.create_run("r1") / "journal", b"journal")
-    (state.run("r1") / "record").mkdir(mode=0o700)
+    (state.run("r1") / "inner").mkdir(mode=0o700)
     return state
 
 
@@ -89,7 +89,7 @@ def test_a_folder_that_others_may_write_into_is_not_trusted(kept: State) -> None
     open_state(kept.folder, {})
 
 
-@pytest.mark.parametrize("name", ["runs/r1/journal", "runs/r1/record"])
+@pytest.mark.parametrize("name", ["runs/r1/journal", "runs/r1/inner"])
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
 def test_what_is_open_to_others_in_the_folder_of_a_run_is_not_trusted(
     kept: State, name: str, mode: int

@@ -179,7 +179,7 @@ class Entered:
         return self.known.batches + self.due
 
     def look(self, counts: Ints | None) -> Look:
-        """What is kept of it, with the noisy counts of the new batch, or the true ones for a pledge."""
+        """What is kept of it, with the noisy counts of the new batch."""
         return look_at(self.changes, self.members, counts if self.due else None)
 
     def slots(self, look: Look, shown: Shown, entropy: Entropy) -> Slots:

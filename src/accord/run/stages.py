@@ -1,6 +1,6 @@
 """The course of a run from the first hello to the receipt, as a party: it sees no socket.
 
-    begin    hellos; pledges; the run on disk; sizes; charge and slots; the protocol; output; receipt
+    begin    hellos; the run on disk; sizes; charge and slots; the protocol; output; receipt
     go_on    hellos with the kept commitments and the number of kept steps; the rest of the protocol; …
 
 What has to be found out before anybody is called is in `link.py`; what carries the messages is a channel over

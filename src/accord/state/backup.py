@@ -6,7 +6,7 @@ are copied while runs go on:
     state.sqlite        the database at one moment, by SQLite's own backup
     contents/DIGEST     what that names and does not hold itself
     identity.pem        the key and the card
-    runs/RUN/…          journal, receipt and record/N/K.* of the runs that it keeps
+    runs/RUN/…          journal and receipt of the runs that it keeps
     manifest            accord copy 1, a digest, and as JSON: when it was made, the head of the log, and the
                         size and the SHA-256 of every member
 
@@ -25,7 +25,7 @@ import json
 import os
 import re
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,7 +47,7 @@ Advance = Callable[[int, int], None]
 MANIFEST = "manifest"
 NAMES = re.compile(
     r"state\.sqlite|identity\.pem|manifest|contents/[0-9a-f]{64}|runs/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/"
-    r"(?:journal|receipt|record/[0-9]{4,9}/[0-9]{1,9}\.(?:received|sent|seals))"
+    r"(?:journal|receipt)"
 )
 """What a member may be called."""
 MOST_IDENTITY = 1 << 16
@@ -55,7 +55,6 @@ PIECE = 1 << 20
 _TAG = b"accord copy 1\n"
 _ANY_TAG = re.compile(rb"accord copy [0-9]{1,9}\n")
 _DIGEST = re.compile("[0-9a-f]{64}")
-_KINDS = ("seals", "sent", "received")
 _TRIES = 3
 
 
@@ -199,20 +198,9 @@ def _add_run(archive: _Archive, state: State, register: Register, run: str) -> l
         faults = [f"{what} is missing"]
     except (OSError, ValueError) as error:
         faults = [f"{what} is damaged: {error}"]
-    for path in _files_of(folder):
-        name = path.relative_to(folder).as_posix()
-        faults += _add_file(archive, f"{place}/{name}", path, f"{name} of the run {run}")
-    return faults
-
-
-def _files_of(folder: Path) -> Iterator[Path]:
-    """The receipt and the transcripts of a run, each before those that it follows from."""
     if (folder / "receipt").exists():
-        yield folder / "receipt"
-    for kind in _KINDS:
-        for path in sorted((folder / "record").glob(f"*/*.{kind}")):
-            if NAMES.fullmatch(f"runs/{folder.name}/{path.relative_to(folder).as_posix()}"):
-                yield path
+        faults += _add_file(archive, f"{place}/receipt", folder / "receipt", f"receipt of the run {run}")
+    return faults
 
 
 def _add_file(archive: _Archive, name: str, path: Path, what: str) -> list[str]:

@@ -415,12 +415,11 @@ def _steps(folder: Path) -> int | None:
     """How much is in the folder of a run: its steps, 0 if nothing is, None if that cannot be told."""
     try:
         with (folder / "journal").open("rb") as file:
-            steps = len(scan(file).starts)
+            return len(scan(file).starts)
     except FileNotFoundError:
-        steps = 0
+        return 0
     except (OSError, ValueError):
         return None
-    return steps or (None if any((folder / "record").rglob("*.*")) else 0)
 
 
 def _say_entry(body: object) -> str:

@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import tarfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -353,13 +353,9 @@ def _take_over(target: Path, made: Path, copy: Register, here: Inspection) -> tu
         if not _is_same(run, here):
             continue
         old, new = target / "runs" / run.name, made / "runs" / run.name
-        if _goes_on(old / "journal", new / "journal", _end_of_journal):
+        if _goes_on(old / "journal", new / "journal"):
             _copy_file(old / "journal", new / "journal")
             gone_on.append(run.name)
-        for path in (old / "record").glob("*/*"):
-            name = path.relative_to(old)
-            if NAMES.fullmatch(f"runs/{run.name}/{name.as_posix()}") and _goes_on(path, new / name, _size):
-                _copy_file(path, new / name)
     return tuple(gone_on)
 
 
@@ -372,9 +368,9 @@ def _is_same(run: KnownRun, here: Inspection) -> bool:
     return known.charged == run.charged
 
 
-def _goes_on(here: Path, there: Path, end: Callable[[Path], int | None]) -> bool:
-    """Whether a file is longer here, and begins as it is there."""
-    before, now = end(there) if there.exists() else 0, end(here) if here.exists() else None
+def _goes_on(here: Path, there: Path) -> bool:
+    """Whether a journal is longer here, and begins as it is there."""
+    before, now = _end_of_journal(there) if there.exists() else 0, _end_of_journal(here)
     if before is None or now is None or now <= before:
         return False
     with here.open("rb") as one, there.open("rb") if before else io.BytesIO() as other:
@@ -390,13 +386,9 @@ def _end_of_journal(path: Path) -> int | None:
         return None
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
-
-
 def _copy_file(path: Path, place: Path) -> None:
     with path.open("rb") as file:
-        _write_file(place, _pieces(file, _size(path)))
+        _write_file(place, _pieces(file, path.stat().st_size))
 
 
 def _put_in_place(made: Path, target: Path, now: datetime) -> Path | None:
