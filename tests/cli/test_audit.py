@@ -13,8 +13,7 @@ from accord.auditing.histories import histories
 from accord.auditing.programs import honest
 from accord.auditing.protocol import CaseFinding, Finding, Verdict
 from accord.auditing.questions import OneRun
-from accord.auditing.series_histories import series_histories
-from accord.cli.audit_protocol import IN_SERIES, OVER_TIME, _kind_of_case, _words
+from accord.cli.audit_protocol import OVER_TIME, _kind_of_case, _words
 from accord.errors import UsageError
 from tests.cli.test_privacy import Accord
 from tests.protocols import worlds
@@ -160,15 +159,11 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
 
 def test_cases_of_several_runs_are_chosen_by_name() -> None:
     taken = options("laplace", "0.3", "1e-3")
-    for group, names, kind, made in (
-        ("over-time", OVER_TIME, "over time", histories(taken)),
-        ("series", IN_SERIES, "series", series_histories(taken)),
-    ):
-        assert {*names} == {one.name for one in made}
-        for name in (group, *names):
-            assert _kind_of_case("laplace", name) == kind
-            with pytest.raises(UsageError, match=f"leave out --case {name}"):
-                _kind_of_case("blocking", name)
+    assert {*OVER_TIME} == {one.name for one in histories(taken)}
+    for name in ("over-time", *OVER_TIME):
+        assert _kind_of_case("laplace", name) == "over time"
+        with pytest.raises(UsageError, match=f"leave out --case {name}"):
+            _kind_of_case("blocking", name)
     assert _kind_of_case("laplace", None) == _kind_of_case("blocking", "alone") == "one run"
 
 

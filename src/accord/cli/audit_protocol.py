@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from accord.auditing.cases import Case
     from accord.auditing.histories import History
     from accord.auditing.protocol import CaseFinding, Verdict
-    from accord.auditing.series_histories import SeriesHistory
     from accord.fields.columns import Records
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
 
 OVER_TIME = ("left-out", "move", "insert", "delete", "partners", "renamed")
-IN_SERIES = ("replaced", "moved", "nothing", "gone", "returned", "disclosed")
-_GROUPS = ("over-time", "series")
-_Kind = Literal["one run", "over time", "series"]
+_ALL_OVER_TIME = "over-time"
+_Kind = Literal["one run", "over time"]
 
 
 def protocol(
@@ -63,8 +61,7 @@ def protocol(
         str | None,
         typer.Option(
             help=f"One built-in case: alone, matched, crowd, beside or passes; default: all of these. Of "
-            f"several runs in a row, through loader and ledger: {', '.join(OVER_TIME)}, or all: over-time. "
-            f"Of series of twelve runs at one ε, laplace alone: {', '.join(IN_SERIES)}, or all: series.",
+            f"several runs in a row, through loader and ledger: {', '.join(OVER_TIME)}, or all: over-time.",
             show_default=False,
         ),
     ] = None,
@@ -99,7 +96,7 @@ def protocol(
         raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
     agreed = None if agreement is None else _adjust(base, agreement, epsilon, delta)
     if own:
-        cases: Sequence[Case | History | SeriesHistory] = [_own_case(agreed, tables, neighbour)]
+        cases: Sequence[Case | History] = [_own_case(agreed, tables, neighbour)]
     else:
         taken = options(base, epsilon or EPSILON, delta or DELTA)
         if agreed is not None:
@@ -138,43 +135,30 @@ def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
 
 
 def _kind_of_case(name: str, case: str | None) -> _Kind:
-    """What is audited: only what may be agreed on has an account, or a series."""
+    """What is audited: only what may be agreed on has an account."""
     from accord.auditing.programs import BROKEN
     from accord.errors import UsageError
     from accord.protocols.registry import protocol_named
 
-    if case in (*OVER_TIME, "over-time"):
+    if case in (*OVER_TIME, _ALL_OVER_TIME):
         if name in BROKEN or protocol_named(name).leaky:
             raise UsageError(
                 problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --case {case}."
             )
         return "over time"
-    if case in (*IN_SERIES, "series"):
-        if name in BROKEN or not protocol_named(name).in_series:
-            raise UsageError(problem=f"A series runs laplace and not {name}; leave out --case {case}.")
-        return "series"
     return "one run"
 
 
-def _built_in(
-    taken: Mapping[str, object], case: str | None, kind: _Kind
-) -> Sequence[Case | History | SeriesHistory]:
+def _built_in(taken: Mapping[str, object], case: str | None, kind: _Kind) -> Sequence[Case | History]:
     """The built-in tables or histories, under these options."""
     from accord.auditing.cases import built_in
     from accord.auditing.histories import histories
-    from accord.auditing.series_histories import series_histories
     from accord.errors import UsageError
 
-    found: Sequence[Case | History | SeriesHistory] = (
-        histories(taken)
-        if kind == "over time"
-        else series_histories(taken)
-        if kind == "series"
-        else built_in(taken)
-    )
-    chosen = [each for each in found if case in (None, each.name, *_GROUPS)]
+    found: Sequence[Case | History] = histories(taken) if kind == "over time" else built_in(taken)
+    chosen = [each for each in found if case in (None, each.name, _ALL_OVER_TIME)]
     if not chosen:
-        known = ", ".join([*dict.fromkeys(each.name for each in found), *OVER_TIME, *IN_SERIES, *_GROUPS])
+        known = ", ".join([*dict.fromkeys(each.name for each in found), *OVER_TIME, _ALL_OVER_TIME])
         raise UsageError(problem=f"There is no case '{case}'. The built-in ones are {known}.")
     return chosen
 
