@@ -138,7 +138,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "linked_table": FLAG,
             "other": (7,),
             "labels": PATH,
-            "splink": PATH,
             "made_up": (7,),
             "compare": (7, "given", [7]),
             "records": ("3", 1.5, True, 0),

@@ -12,7 +12,7 @@ from accord.agreement.file import read_agreement
 from accord.datasets.people import generate_people
 from accord.learning import evidence
 from tests.cli.terminal import accord
-from tests.learning.worlds import DRAFT, PEOPLE, comparison, exact, level, model, save
+from tests.learning.worlds import DRAFT
 
 
 @pytest.fixture
@@ -85,36 +85,6 @@ def test_labels_say_how_many_meet_and_none_are_needed(folder: Path) -> None:
     shown = accord(folder, "check", "x.toml").stdout
     for party in ("north-register", "south-register"):
         assert f"another table of {party}, from which its weights" in shown
-
-
-def test_from_a_model_of_splink(folder: Path) -> None:
-    save(folder, PEOPLE)
-    done = accord(
-        folder,
-        "learn",
-        "draft.toml",
-        "--splink",
-        "model.json",
-        "--learnt-from",
-        "south-register",
-        "--out",
-        "x.toml",
-    )
-    assert done.returncode == 0, done.stderr
-    assert "in place of jaro_winkler_similarity >= 0.92" in done.stdout
-    assert read_agreement(folder / "x.toml").learnt_from == "B"
-    odd = comparison("email", level("soundex(email_l) = soundex(email_r)", 0.5, 0.1), level("ELSE", 0.5, 0.9))
-    save(folder, model(odd, exact("fname")))
-    refused = accord(folder, "learn", "draft.toml", "--splink", "model.json", "--learnt-from", "B")
-    assert refused.returncode == 4
-    assert 'The nearest is same() on a field with derive = "soundex"' in refused.stderr
-    assert "--column FIELD=COLUMN" in refused.stderr
-    (folder / "dob.toml").write_text('[columns]\nbirth = "dob"\n')
-    mapped = accord(
-        folder, "learn", "draft.toml", "--splink", str(save(folder, model(exact("dob")))),
-        "--learnt-from", "B", "--layout", "dob.toml",
-    )  # fmt: skip
-    assert mapped.returncode == 0, mapped.stderr
 
 
 @pytest.mark.parametrize(

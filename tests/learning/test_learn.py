@@ -19,7 +19,7 @@ from accord.learning import evidence
 from accord.learning.learn import Learnt, learn
 from accord.simulation.pair import simulate
 from accord.simulation.truth import score
-from tests.learning.worlds import ALL_PAIRS, DRAFT, PEOPLE, ROUTED, save, with_rule
+from tests.learning.worlds import ALL_PAIRS, DRAFT, ROUTED, with_rule
 
 AGREED = parse_agreement(DRAFT)
 
@@ -64,7 +64,7 @@ def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [ROUTED, ALL_PAIRS], ids=["routed", "all pairs"])
-@pytest.mark.parametrize("way", ["people", "errors", "labels", "looks", "splink"])
+@pytest.mark.parametrize("way", ["people", "errors", "labels", "looks"])
 def test_every_way_keeps_the_blocking_and_the_protocol(way: str, text: str, tmp_path: Path) -> None:
     draft, made = parse_agreement(text), generate_people(300, None, 3)
     pyarrow.csv.write_csv(made.truth.select(["id_a", "id_b"]), tmp_path / "labels.csv")
@@ -78,7 +78,6 @@ def test_every_way_keeps_the_blocking_and_the_protocol(way: str, text: str, tmp_
             "learnt_from": "both",
         },
         "looks": {"table": made.a, "other": made.b, "learnt_from": "both"},
-        "splink": {"splink": save(tmp_path, PEOPLE), "learnt_from": "A"},
     }
     found = learn(draft, **given[way])
     assert found.expected.f1 > 0.75
@@ -103,14 +102,6 @@ def test_other_made_up_tables_may_be_given() -> None:
     assert given.agreement.learnt_from == "nobody"
     assert given.matches == made.truth.num_rows != plain.matches
     assert given == learn(AGREED, made_up=made, learnt_from="nobody")
-
-
-def test_a_model_of_splink_is_as_good_as_its_independence(tmp_path: Path) -> None:
-    """Its weights add up what a household shares, so here it compares what people do not."""
-    names = {"given", "surname", "birth"}
-    apart = [one for one in PEOPLE["comparisons"] if one["output_column_name"] in names]
-    path = save(tmp_path, PEOPLE | {"comparisons": apart})
-    assert f1(learn(AGREED, splink=path, learnt_from="public", records=600).agreement) > 0.9
 
 
 def test_what_is_learnt_is_an_agreement_that_says_whose_data_it_was(tmp_path: Path) -> None:
@@ -228,7 +219,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"table": "a.csv", "learnt_from": "nobody"},
         "Data cannot belong to 'nobody'; say .*: public, A .*or both",
     ),
-    ({"splink": "m.json", "learnt_from": "nobody"}, "Data cannot belong to 'nobody'"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
@@ -239,8 +229,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"labels": 3}, "`labels=` is a table"),
     ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels need two tables"),
     ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels need two tables"),
-    ({"splink": "m.json", "table": "a.csv", "learnt_from": "A"}, "leave out tables"),
-    ({"splink": "m.json"}, "Say whose data it is"),
     ({"records": 0}, "`records=` is a whole number"),
     ({"records": 1.5}, "`records=` is a whole number"),
     ({"overlap": 0}, "`overlap=` is a share"),
@@ -257,13 +245,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_what_is_asked_wrongly_is_named(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         learn(AGREED, **given)
-
-
-def test_an_overlap_of_a_model_needs_sizes(tmp_path: Path) -> None:
-    path = save(tmp_path, PEOPLE)
-    with pytest.raises(UsageError, match="`records=` how many"):
-        learn(AGREED, splink=path, learnt_from="A", overlap=0.1)
-    assert learn(AGREED, splink=path, learnt_from="A").strangers == pytest.approx(3999)
 
 
 def test_a_precision_that_nothing_reaches_is_told() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
@@ -14,7 +12,7 @@ from accord.learning import evidence
 from accord.learning.learn import learn
 from accord.simulation.pair import simulate
 from accord.simulation.truth import score
-from tests.learning.worlds import ALL_PAIRS, DRAFT, PEOPLE, ROUTED, save
+from tests.learning.worlds import ALL_PAIRS, DRAFT, ROUTED
 
 
 @pytest.fixture(autouse=True)
@@ -55,10 +53,8 @@ def test_without_a_table_and_without_labels() -> None:
         assert found.expected.f1 > 0.9
 
 
-def test_there_must_be_a_key_and_records(tmp_path: Path) -> None:
+def test_there_must_be_a_key() -> None:
     draft = parse_agreement(DRAFT)
-    with pytest.raises(UsageError):
-        learn(draft, splink=save(tmp_path, PEOPLE), learnt_from="A", passes=True)
     apart = pa.table({"id_a": [f"A{n}" for n in range(30)], "id_b": [f"B{n}" for n in range(30)]})
     made = generate_people(60, 0.01, 3)
     with pytest.raises(UsageError):

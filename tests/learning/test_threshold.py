@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accord.errors import UsageError
-from accord.learning.threshold import ExpectedQuality, choose, curve, spread_of, spread_of_levels
+from accord.learning.threshold import ExpectedQuality, choose, curve, spread_of
 
 
 def test_counted_pairs_are_expected_as_they_were_counted() -> None:
@@ -30,21 +30,6 @@ def test_beyond_what_was_counted_strangers_fall_off_as_the_last_do() -> None:
     assert np.array_equal(tail[:10], spread.others[:10])
     assert tail[15:30] / tail[14:29] == pytest.approx(0.4, abs=0.15)
     assert (np.diff(tail) <= 0).all()
-
-
-def test_levels_add_up_as_independent_ones() -> None:
-    weights = [(3, -1), (2, 0, -2)]
-    shares = [((0.9, 0.1), (0.1, 0.9)), ((0.7, 0.2, 0.1), (0.05, 0.05, 0.9))]
-    spread = spread_of_levels(weights, shares)
-    by_hand = {s: [0.0, 0.0] for s in spread.sums.tolist()}
-    for i, one in enumerate(weights[0]):
-        for j, two in enumerate(weights[1]):
-            for side in (0, 1):
-                for least in by_hand:
-                    reached = one + two >= least
-                    by_hand[least][side] += shares[0][side][i] * shares[1][side][j] * reached
-    assert spread.matches == pytest.approx([of[0] for of in by_hand.values()])
-    assert spread.others == pytest.approx([of[1] for of in by_hand.values()])
 
 
 POINTS = [

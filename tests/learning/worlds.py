@@ -1,10 +1,6 @@
-"""A draft for people, whose weights are to be learnt, and a model of Splink for it."""
+"""A draft for people, whose weights are to be learnt."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
-from typing import Any
 
 from accord.datasets.starter import starter_text
 
@@ -66,52 +62,3 @@ cap = 2
 """,
 )
 """The values of one pass are listed, those of the others are not."""
-
-
-def level(sql: str, m: float | None = None, u: float | None = None, **more: Any) -> dict[str, Any]:
-    shares = {} if m is None else {"m_probability": m, "u_probability": u}
-    return {"sql_condition": sql, "label_for_charts": sql, **shares, **more}
-
-
-def null(column: str) -> dict[str, Any]:
-    return level(f'"{column}_l" IS NULL OR "{column}_r" IS NULL', is_null_level=True)
-
-
-def comparison(column: str, *levels: dict[str, Any]) -> dict[str, Any]:
-    return {"output_column_name": column, "comparison_levels": [null(column), *levels]}
-
-
-def similar(column: str) -> dict[str, Any]:
-    """Splink's NameComparison."""
-    return comparison(
-        column,
-        level(f'"{column}_l" = "{column}_r"', 0.8, 0.002, tf_adjustment_column=column),
-        level(f'jaro_winkler_similarity("{column}_l", "{column}_r") >= 0.92', 0.1, 0.002),
-        level(f'jaro_winkler_similarity("{column}_l", "{column}_r") >= 0.88', 0.04, 0.004),
-        level("ELSE", 0.06, 0.992),
-    )
-
-
-def exact(column: str, m: float = 0.8, u: float = 0.0005) -> dict[str, Any]:
-    return comparison(column, level(f'"{column}_l" = "{column}_r"', m, u), level("ELSE", 1 - m, 1 - u))
-
-
-def model(*comparisons: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {
-        "link_type": "link_only",
-        "probability_two_random_records_match": 0.00025,
-        "sql_dialect": "duckdb",
-        "comparisons": list(comparisons),
-        **more,
-    }
-
-
-PEOPLE = model(
-    similar("given"), similar("surname"), exact("birth", 0.92, 0.00005), exact("phone"), exact("postcode")
-)
-
-
-def save(folder: Path, content: object) -> Path:
-    path = folder / "model.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path

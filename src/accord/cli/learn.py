@@ -52,9 +52,6 @@ def learn(
         Path | None,
         typer.Option(help="The table of id_b; without --labels, pairs are told apart by looks."),
     ] = None,
-    splink: Annotated[
-        Path | None, typer.Option(help="A trained Splink model, as JSON, instead of tables.")
-    ] = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(
@@ -91,8 +88,8 @@ def learn(
 ) -> None:
     """Learn the weights and the threshold of a rule's score.
 
-    From made-up people, from records with made-up errors, from labels, from two tables without labels, or
-    from a Splink model. Prints what is expected of the rule, for you alone, and writes only whole numbers.
+    From made-up people, from records with made-up errors, from labels, or from two tables without
+    labels. Prints what is expected of the rule, for you alone, and writes only whole numbers.
     """
     from accord.agreement.file import read_agreement
     from accord.learning.learn import learn as run
@@ -101,7 +98,7 @@ def learn(
     agreed = read_agreement(draft)
     layouts = (layout or layout_beside(table), other_layout or layout_beside(other))
     if out is not None:
-        given = (draft, table, other, labels, splink, *layouts)
+        given = (draft, table, other, labels, *layouts)
         require_target(out, [path for path in given if path is not None], force, endings=())
     found = run(
         agreed,
@@ -110,7 +107,6 @@ def learn(
         linked_table=linked_table,
         other=other,
         labels=labels,
-        splink=splink,
         compare=compare or (),
         records=records,
         overlap=overlap,

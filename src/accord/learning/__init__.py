@@ -5,7 +5,6 @@
     evidence, labels, mistakes                   what is learnt from; labelled pairs, made-up errors
     unlabelled                                   which pairs are likely matches, where nobody says
     patterns, weights, threshold                 counts of pairs → weights → where to draw the line
-    splink_model, splink_sql, nearest            models of Splink, and what Accord has for their measures
 
 No record leaves the side that learns.
 """

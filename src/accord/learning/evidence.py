@@ -1,5 +1,5 @@
 """What is learnt from: labelled pairs, pairs without labels, one's own records with made-up errors, made-up
-people, a Splink model.
+people.
 
 Each becomes the same thing, a `LearntWeights`: the comparisons with their weights, and how sums spread over
 matches and over others. Weights are learnt from the pairs that meet in the draft's passes and satisfy what
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +46,7 @@ from accord.learning.patterns import (
     count,
     deal,
 )
-from accord.learning.splink_model import read_splink
-from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
+from accord.learning.threshold import ScoreSpread, spread_of
 from accord.learning.unlabelled import Unlabelled, tell_apart
 from accord.learning.weights import FEWEST, Drafted, Prior, Ratios, fit, rare_levels, whole
 from accord.planning.made_up import make_up_pairs
@@ -57,7 +55,6 @@ from accord.rules.blocking.base import Blocking, build_blocking
 from accord.rules.evaluate import Indices, Tables, holds
 from accord.rules.join import candidates
 from accord.rules.rule import Rule, Score
-from accord.rules.thresholds import Fields
 from accord.side import Side
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
@@ -171,18 +168,6 @@ class LearningTask:
 def strangers_in(records: int, overlap: float = OVERLAP) -> float:
     """How many pairs of strangers there are for each match, between two tables of so many records."""
     return max(records / overlap - 1, 0.0)
-
-
-def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
-    """A trained model, as it is."""
-    model = read_splink(path, fields, layout)
-    spread = spread_of_levels(model.weights, model.shares)
-    independent = "What is expected holds if comparisons err independently and no value is missing."
-    notes = (*model.notes, independent)
-    strangers = 1 / model.prior - 1
-    return LearntWeights(
-        model.comparisons, model.weights, model.shares, spread, spread, strangers, notes=notes
-    )
 
 
 def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:

@@ -3,8 +3,7 @@
     a draft, whose rule has a score ─┬─ made-up people ────────────┐
                                      ├─ a table, made-up errors ───┤
                                      ├─ two tables, their labels ──┼─ weights ─ threshold ─ an agreement
-                                     ├─ two tables, no labels ─────┤
-                                     └─ a model of Splink ─────────┘
+                                     └─ two tables, no labels ─────┘
 
 Everything happens on one's own side, and what comes out for the partner is an agreement with whole numbers in
 its rule. Expected precision and recall are for two tables of a stated size and overlap of which those pairs
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +22,6 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.agreement.learnt import LINKED, Origin
 from accord.arguments import (
-    as_path_or_none,
     require,
     require_flag,
     require_text_or_none,
@@ -40,7 +37,6 @@ from accord.learning.evidence import (
     from_labels,
     from_made_up,
     from_mistakes,
-    from_splink,
     from_unlabelled,
     strangers_in,
 )
@@ -98,7 +94,6 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     linked_table: bool = False,
     other: TableLike | None = None,
     labels: TableLike | None = None,
-    splink: Path | str | None = None,
     made_up: Generated | None = None,
     compare: Sequence[str] = (),
     records: int | None = None,
@@ -116,8 +111,8 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     else, made-up people are used, or what is `made_up`. From a `table` it learns by made-up `errors`, that
     many times as many as usual; or, if there is an `other` one, from the pairs of both: with `labels`, a
     table of all pairs id_a, id_b that are matches, or one whose third column, match, says of each whether it
-    is one; and without them by what most pairs look like. `splink` takes the weights of a trained model, in
-    its JSON. With two tables, weights are drawn to the draft's; a level that few matches have keeps its own.
+    is one; and without them by what most pairs look like. With two tables, weights are drawn to the draft's;
+    a level that few matches have keeps its own.
 
     `learnt_from` says whose data they are, "public", "A", "B", a party's name or "both" (made-up people are
     nobody's), and `linked_table` that the table is the very one to be linked. The threshold is the best one
@@ -127,22 +122,13 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     """
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
-    _require_kinds(table, other, labels, splink, made_up)
+    _require_kinds(table, other, labels, made_up)
     _require_flags(linked_table, passes, errors, seed)
     _require_others(compare, layout, other_layout)
     _require_numbers(records, overlap, precision, errors)
-    origin = _origin(draft, learnt_from, linked_table, table is not None or splink is not None)
+    origin = _origin(draft, learnt_from, linked_table, table is not None)
     layouts = layout or Layout(), other_layout or Layout()
     linkage = _Linkage(records, overlap, precision, origin, seed)
-    if splink is not None:
-        if passes:
-            raise UsageError(
-                problem="A model of Splink has no records to choose passes by: leave out one of both."
-            )
-        if records is None and overlap is not None:
-            raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
-        found = from_splink(Path(splink), draft.fields, layouts[0])
-        return linkage.finish(draft, put_weights(found.comparisons, found.weights, 0, draft.fields), found)
     rule = compare_fields(compare, draft.fields) if compare else draft.rule
 
     def gather(draft: Agreement, all_fields: bool = False) -> LearntWeights:
@@ -217,17 +203,14 @@ def task_of(
     return LearningTask(*parts, errors, seed, records)
 
 
-def _require_kinds(table: object, other: object, labels: object, splink: object, made_up: object) -> None:
+def _require_kinds(table: object, other: object, labels: object, made_up: object) -> None:
     """Raise for evidence of a wrong kind, or that does not go together."""
     for name, given in (("table", table), ("other", other), ("labels", labels)):
         if given is not None:
             require_table(name, given)
-    as_path_or_none("splink", splink)
     if made_up is not None:
         require("made_up", made_up, "two generated tables with their truth", Generated)
-    if splink is not None and not table is other is labels is None:
-        raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
-    if made_up is not None and not table is splink is None:
+    if made_up is not None and table is not None:
         raise UsageError(problem="Made-up tables are used where there are no others: leave out one of both.")
     if (other is not None and table is None) or (labels is not None and other is None):
         problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."

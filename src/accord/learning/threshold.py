@@ -99,21 +99,6 @@ def _tail(sums: Sums, others: Floats, reach: Floats) -> Floats:
     return np.where(np.arange(len(sums)) > seen, beyond, reach)
 
 
-def spread_of_levels(
-    weights: Sequence[Sequence[int]], shares: Sequence[tuple[Sequence[float], Sequence[float]]]
-) -> ScoreSpread:
-    """The spread of sums of comparisons that err independently: of each its weights, and how often its levels
-    hold for matches and for others."""
-    low = sum(min(each) for each in weights)
-    totals = [np.ones(1), np.ones(1)]
-    for each, of in zip(weights, shares, strict=True):
-        width = max(each) - min(each) + 1
-        steps = [np.bincount(np.array(each) - min(each), share, width) for share in of]
-        totals = [np.convolve(total, step) for total, step in zip(totals, steps, strict=True)]
-    reach = [total[::-1].cumsum()[::-1] for total in totals]
-    return ScoreSpread(np.arange(low, low + len(totals[0])), reach[0], reach[1], reach[1])
-
-
 def curve(spread: ScoreSpread, strangers: float, rng: np.random.Generator) -> tuple[ExpectedQuality, ...]:
     """What each threshold is expected to do, where there are so many strangers for each match."""
     within = _intervals(spread.counted, strangers, rng) if spread.counted else [None] * len(spread.sums)
