@@ -144,7 +144,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "overlap": ("0.5", True, 0, 2),
             "precision": ("0.5", True, 0, 2),
             "passes": FLAG,
-            "errors": ("1", None, True, -1),
             "seed": ("3", None, True, 1.5),
             "layout": ("a.toml",),
             "other_layout": ({},),
@@ -290,7 +289,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         "lists",
         "header",
         "unreadable",
-        *("records", "overlap", "precision", "errors"),
+        *("records", "overlap", "precision"),
     )
     kind = "None" if value is None else type(value).__name__
     assert of_right_kind or said.endswith(f" {kind}."), said

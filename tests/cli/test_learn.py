@@ -40,15 +40,16 @@ def test_from_nobody_it_prints_and_writes(folder: Path) -> None:
 
 
 def test_a_table_says_whose_it_is_and_check_says_what_it_tells(folder: Path) -> None:
-    refused = accord(folder, "learn", "draft.toml", "a.csv")
+    refused = accord(folder, "learn", "draft.toml", "a.csv", "--other", "b.csv")
     assert refused.returncode == 2
     assert "Say whose data it is, with --learnt-from: public, A (north-register)" in refused.stderr
-    learnt = accord(folder, "learn", "draft.toml", "a.csv", "--learnt-from", "A", "--out", "x.toml")
+    two = ("learn", "draft.toml", "a.csv", "--other", "b.csv", "--learnt-from", "A")
+    learnt = accord(folder, *two, "--out", "x.toml")
     assert learnt.returncode == 0, learnt.stderr
     assert "learn again with --linked-table" in learnt.stderr
     shown = accord(folder, "check", "x.toml")
     assert "another table of north-register, from which its weights" in shown.stdout
-    typed = ("learn", "draft.toml", "a.csv", "--learnt-from", "A", "--linked-table", "--out", "x.toml")
+    typed = (*two, "--linked-table", "--out", "x.toml")
     assert accord(folder, *typed).returncode == 5, "a file that is there stays"
     assert accord(folder, *typed, "--force").returncode == 0
     audited = accord(folder, "audit", "agreement", "x.toml")
@@ -91,13 +92,17 @@ def test_labels_say_how_many_meet_and_none_are_needed(folder: Path) -> None:
     ("typed", "code", "problem"),
     [
         (("none.toml",), 4, "none.toml cannot be read"),
-        (("draft.toml", "none.csv", "--learnt-from", "A"), 4, "none.csv cannot be read"),
+        (("draft.toml", "none.csv", "--other", "b.csv", "--learnt-from", "A"), 4, "none.csv cannot be read"),
         (("draft.toml", "a.csv", "--learnt-from", "A", "--labels", "labels.csv"), 2, "--other"),
         (("draft.toml", "--out", "draft.toml", "--force"), 5, "which is read"),
         (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
         (("draft.toml", "--compare", "shoes"), 2, "'shoes' is not a field of the draft"),
         (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
-        (("draft.toml", "a.csv", "--learnt-from", "A", "--layout", "odd.toml"), 2, "no field or column 'x'"),
+        (
+            ("draft.toml", "a.csv", "--other", "b.csv", "--learnt-from", "A", "--layout", "odd.toml"),
+            2,
+            "no field or column 'x'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said(folder: Path, typed: tuple[str, ...], code: int, problem: str) -> None:

@@ -20,7 +20,6 @@ from accord.learning.evidence import (
     LearningTask,
     from_labels,
     from_made_up,
-    from_mistakes,
     from_unlabelled,
     strangers_in,
 )
@@ -38,8 +37,8 @@ AGREED = parse_agreement(DRAFT)
 SCORE = score_of(AGREED.rule)
 
 
-def question(seed: int = 0, errors: float = 1.0) -> LearningTask:
-    return task_of(AGREED, AGREED.rule, errors, seed)
+def question(seed: int = 0) -> LearningTask:
+    return task_of(AGREED, AGREED.rule, seed)
 
 
 def compared_all() -> LearningTask:
@@ -54,7 +53,6 @@ def alone(name: str, spec: FieldSpec) -> LearningTask:
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_MOST_ROWS", 300)
     monkeypatch.setattr(evidence, "_MOST_PAIRS", 90_000)
     monkeypatch.setattr(evidence, "_MADE_UP", 300)
 
@@ -86,8 +84,6 @@ def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None
 def test_what_people_do_not_have_is_made_up_besides() -> None:
     ((alike, differ, *_),) = from_made_up(alone("shoe", AGREED.fields["email"]), None).weights
     assert alike > 0 > differ or alike > differ == 0
-    found = from_made_up(replace(alone("shoe", AGREED.fields["email"]), errors=2), None)
-    assert len(found.notes) == 1
 
 
 def test_made_up_tables_have_what_the_draft_reads() -> None:
@@ -118,45 +114,37 @@ def test_labels_count_once_and_where_they_are_known(tmp_path: Path) -> None:
     assert noted.weights == plain.weights
 
 
-def test_too_few_labels_or_records_are_refused(tmp_path: Path) -> None:
+def test_too_few_labels_are_refused(tmp_path: Path) -> None:
     made = generate_people(200, None, 5)
     few = labelled(tmp_path, made.truth.slice(0, 19))
     with pytest.raises(UsageError, match="19 labelled pairs are in the tables, but at least 20 are needed"):
         from_labels(question(), (made.a, made.b), (Layout(), Layout()), few)
-    with pytest.raises(UsageError, match="19 records are in the table, but learning needs at least 20"):
-        from_mistakes(question(), made.a.slice(0, 19), Layout())
 
 
 def test_faults_of_a_table_are_those_of_any_table() -> None:
-    made = generate_people(30, None, 5)
+    made, layouts = generate_people(30, None, 5), (Layout(), Layout())
     wrong = made.a.set_column(made.a.column_names.index("birth"), "birth", pa.array(["soon"] * 30))
     with pytest.raises(DataError, match="column 'birth': is not a date"):
-        from_mistakes(question(), wrong, Layout())
+        from_unlabelled(question(), (wrong, made.b), layouts)
     with pytest.raises(DataError, match="column 'phone'"):
-        from_mistakes(question(), made.a.drop_columns(["phone"]), Layout())
+        from_unlabelled(question(), (made.a.drop_columns(["phone"]), made.b), layouts)
 
 
-def test_a_table_that_can_be_read_only_once_and_columns_of_ones_own(tmp_path: Path) -> None:
+def test_tables_that_can_be_read_only_once_and_columns_of_ones_own(tmp_path: Path) -> None:
     made = generate_people(60, None, 5)
     names = ["nr", *made.a.column_names[1:]]
     names[names.index("birth")] = "dob"
-    own = made.a.rename_columns(names)
+    own, plain = made.a.rename_columns(names), (Layout(), Layout())
     layout = Layout(id="nr", columns={"birth": "dob"})
-    found = from_mistakes(question(), own.to_reader(), layout)
-    assert found.weights == from_mistakes(question(), made.a, Layout()).weights
+    expected = from_unlabelled(question(), (made.a, made.b), plain)
+    found = from_unlabelled(question(), (own.to_reader(), made.b.to_reader()), (layout, Layout()))
+    assert found.weights == expected.weights
     made_ids = Layout(make_ids=True, columns={"birth": "dob"})
     write_table(own, tmp_path / "own.parquet")
-    assert from_mistakes(question(), tmp_path / "own.parquet", made_ids).weights == found.weights
+    again = from_unlabelled(question(), (tmp_path / "own.parquet", made.b), (made_ids, Layout()))
+    assert again.weights == expected.weights
     with pytest.raises(UsageError, match="has no file"):
-        from_mistakes(question(), own, made_ids)
-
-
-def test_no_errors_find_every_copy() -> None:
-    found = from_mistakes(question(errors=0), generate_people(300, None, 5).a, Layout())
-    for each, (of_matches, _) in zip(SCORE.comparisons, found.shares, strict=True):
-        agreed = [str(level.when) for level in each.levels]
-        whole = sum(share for share, name in zip(of_matches, agreed, strict=False) if "missing" in name)
-        assert of_matches[0] + whole == pytest.approx(1)
+        from_unlabelled(question(), (own, made.b), (made_ids, Layout()))
 
 
 def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:

@@ -26,7 +26,6 @@ AGREED = parse_agreement(DRAFT)
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_MOST_ROWS", 500)
     monkeypatch.setattr(evidence, "_MOST_PAIRS", 250_000)
     monkeypatch.setattr(evidence, "_MADE_UP", 500)
 
@@ -53,7 +52,6 @@ def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
     ways = {
         "people": learn(AGREED),
         "labels": from_labels(tmp_path, 3),
-        "errors": learn(AGREED, generate_people(500, None, 4).a, learnt_from="B"),
     }
     found = {name: f1(way.agreement) for name, way in ways.items()}
     assert all(one > draft for one in found.values()), found
@@ -64,13 +62,12 @@ def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [ROUTED, ALL_PAIRS], ids=["routed", "all pairs"])
-@pytest.mark.parametrize("way", ["people", "errors", "labels", "looks"])
+@pytest.mark.parametrize("way", ["people", "labels", "looks"])
 def test_every_way_keeps_the_blocking_and_the_protocol(way: str, text: str, tmp_path: Path) -> None:
     draft, made = parse_agreement(text), generate_people(300, None, 3)
     pyarrow.csv.write_csv(made.truth.select(["id_a", "id_b"]), tmp_path / "labels.csv")
     given: dict[str, dict[str, Any]] = {
         "people": {},
-        "errors": {"table": made.a, "learnt_from": "A"},
         "labels": {
             "table": made.a,
             "other": made.b,
@@ -109,7 +106,7 @@ def test_what_is_learnt_is_an_agreement_that_says_whose_data_it_was(tmp_path: Pa
     assert people.agreement.learnt_from == "nobody"
     assert parse_agreement(people.write_into(DRAFT)) == people.agreement
     assert people.agreement.model_copy(update={"rule": AGREED.rule, "learnt_from": None}) == AGREED
-    table = generate_people(60, None, 4).a
+    made = generate_people(60, None, 4)
     for whose, linked, recorded in (
         ("A", False, "A"),
         ("south-register", False, "B"),
@@ -119,7 +116,7 @@ def test_what_is_learnt_is_an_agreement_that_says_whose_data_it_was(tmp_path: Pa
         ("both", False, "A and B"),
         ("A and B", True, "A and B linked"),
     ):
-        found = learn(AGREED, table, learnt_from=whose, linked_table=linked)
+        found = learn(AGREED, made.a, other=made.b, learnt_from=whose, linked_table=linked)
         assert found.agreement.learnt_from == recorded
 
 
@@ -163,20 +160,21 @@ def test_the_threshold_is_for_the_linkage_that_is_named() -> None:
 
 def test_a_table_like_another_gives_the_same_bytes() -> None:
     """Other people, of whom the coarse weights say the same: nothing else tells which table it was."""
-    table = generate_people(200, None, 4).a
-    renamed = table.set_column(0, "id", pa.array([f"x{i}" for i in range(200)]))
-    first, second = (learn(AGREED, one, learnt_from="A") for one in (table, renamed))
+    made, another = generate_people(200, None, 4), generate_people(200, None, 9)
+    renamed = made.a.set_column(0, "id", pa.array([f"x{i}" for i in range(200)]))
+    first, second = (learn(AGREED, one, other=made.b, learnt_from="A") for one in (made.a, renamed))
     assert first.agreement.rule == second.agreement.rule
     assert first.write_into(DRAFT) == second.write_into(DRAFT)
-    other = learn(AGREED, generate_people(200, None, 9).a, learnt_from="A")
+    other = learn(AGREED, another.a, other=another.b, learnt_from="A")
     assert other.curve != first.curve
     moved = Learnt(first.agreement, other.levels, other.expected, other.curve, 3.0, 7, 5, ("note",))
     assert moved.write_into(DRAFT) == first.write_into(DRAFT)
 
 
 def test_no_value_and_no_statistic_is_written() -> None:
-    table = generate_people(200, None, 4).a
-    found = learn(AGREED, table, learnt_from="A")
+    made = generate_people(200, None, 4)
+    table = made.a
+    found = learn(AGREED, table, other=made.b, learnt_from="A")
     text = found.write_into(DRAFT)
     start = text.index("# Learned by")
     new = text[start : text.index('\n"""', start) + 4]
@@ -208,34 +206,35 @@ def test_no_value_and_no_statistic_is_written() -> None:
     assert not [share for share in shares if share in new]
 
 
+BOTH = {"table": "a.csv", "other": "b.csv"}
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"table": 3}, "`table=` is a table"),
     (
-        {"table": "a.csv"},
+        {**BOTH},
         "Say whose data it is, with `learnt_from=`: public, A .north-register., B .* or both",
     ),
-    ({"table": "a.csv", "learnt_from": "C"}, "Data cannot belong to 'C'"),
+    ({**BOTH, "learnt_from": "C"}, "Data cannot belong to 'C'"),
     (
-        {"table": "a.csv", "learnt_from": "nobody"},
+        {**BOTH, "learnt_from": "nobody"},
         "Data cannot belong to 'nobody'; say .*: public, A .*or both",
     ),
-    ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
+    ({**BOTH, "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
-    ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
-    ({"table": "a.csv", "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
-    ({"learnt_from": "A", "other": "b.csv"}, "Labels need two tables"),
+    ({**BOTH, "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
+    ({**BOTH, "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
+    ({"learnt_from": "A", "other": "b.csv"}, "needs two tables"),
+    ({"learnt_from": "A", "table": "a.csv"}, "needs two tables"),
     ({"made_up": 3}, "`made_up=` is two generated tables"),
-    ({"made_up": generate_people(5, None, 0), "table": "a.csv", "learnt_from": "A"}, "leave out one of both"),
+    ({"made_up": generate_people(5, None, 0), **BOTH, "learnt_from": "A"}, "leave out one of both"),
     ({"labels": 3}, "`labels=` is a table"),
-    ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels need two tables"),
-    ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels need two tables"),
+    ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "needs two tables"),
+    ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "needs two tables"),
+    ({"labels": "t.csv"}, "needs two tables"),
     ({"records": 0}, "`records=` is a whole number"),
     ({"records": 1.5}, "`records=` is a whole number"),
     ({"overlap": 0}, "`overlap=` is a share"),
     ({"overlap": "half"}, "`overlap=` is a share"),
     ({"precision": 1.1}, "`precision=` is a share"),
-    ({"errors": -1}, "`errors=` is a number"),
-    ({"errors": True}, "`errors=` is a number"),
     ({"seed": "x"}, "`seed=` is a whole number"),
     ({"compare": ["gven"]}, "Did you mean 'given'"),
 ]

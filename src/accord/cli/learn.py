@@ -30,7 +30,7 @@ def learn(
     table: Annotated[
         Path | None,
         typer.Argument(
-            metavar="TABLE", help="Records to learn from, not those to be linked; default: generated people."
+            metavar="TABLE", help="Records to learn from, with --other; default: generated people."
         ),
     ] = None,
     learnt_from: Annotated[
@@ -73,10 +73,7 @@ def learn(
             "--passes", help="Choose passes and caps on the matches, too; the draft's rule decides otherwise."
         ),
     ] = False,
-    errors: Annotated[
-        float, typer.Option(min=0, max=100, help="Multiply the usual number of made-up errors by this.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same errors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
     layout: LayoutFile = None,
     other_layout: Annotated[
         Path | None,
@@ -88,8 +85,8 @@ def learn(
 ) -> None:
     """Learn the weights and the threshold of a rule's score.
 
-    From made-up people, from records with made-up errors, from labels, or from two tables without
-    labels. Prints what is expected of the rule, for you alone, and writes only whole numbers.
+    From made-up people, from labels, or from two tables without labels. Prints what is expected of
+    the rule, for you alone, and writes only whole numbers.
     """
     from accord.agreement.file import read_agreement
     from accord.learning.learn import learn as run
@@ -112,7 +109,6 @@ def learn(
         overlap=overlap,
         precision=precision,
         passes=passes,
-        errors=errors,
         seed=seed,
         layout=read_own_layout(agreed, layout, table),
         other_layout=read_own_layout(agreed, other_layout, other),

@@ -26,7 +26,7 @@ from accord.drafting.made_up import make_up
 from accord.exact import text
 from accord.fields.columns import Bits, Column
 from accord.fields.load import load_records
-from accord.learning.mistakes import relax_ranges
+from accord.fields.relaxing import relax_ranges
 from accord.planning.wrong_fields import SURVIVING, WRONG, wrong_fields
 from accord.rules.evaluate import Tables, holds
 

@@ -2,7 +2,7 @@
 
     learn                                        from a draft to a rule with weights
     drafts                                       the score of a draft, and what was learnt in its place
-    evidence, labels, mistakes                   what is learnt from; labelled pairs, made-up errors
+    evidence, labels                             what is learnt from; labelled pairs
     unlabelled                                   which pairs are likely matches, where nobody says
     patterns, weights, threshold                 counts of pairs → weights → where to draw the line
 

@@ -1,5 +1,4 @@
-"""What is learnt from: labelled pairs, pairs without labels, one's own records with made-up errors, made-up
-people.
+"""What is learnt from: labelled pairs, pairs without labels, made-up people.
 
 Each becomes the same thing, a `LearntWeights`: the comparisons with their weights, and how sums spread over
 matches and over others. Weights are learnt from the pairs that meet in the draft's passes and satisfy what
@@ -18,23 +17,19 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
-import pyarrow as pa
 
 from accord.agreement.document import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
-from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
 from accord.fields.columns import Records, rows_of, slice_of
 from accord.fields.load import load_records
-from accord.fields.own_cells import read_settled
-from accord.fields.row_ids import open_named
+from accord.fields.relaxing import relax_ranges
 from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning import labels as labelled
 from accord.learning.chances import Chances
 from accord.learning.drafts import refine
-from accord.learning.mistakes import Rates, relax, relax_ranges, with_errors
 from accord.learning.passes import KnownMatches
 from accord.learning.patterns import (
     FOLDS,
@@ -63,8 +58,6 @@ OVERLAP = 0.5
 """Of two tables, where nothing is said of it."""
 _MOST_PAIRS = 4_000_000
 """That are looked at to see what strangers look like."""
-_MOST_ROWS = 2_000
-"""Of a table that is copied with errors."""
 _MADE_UP = 2_000
 _LIKELY = 0.5
 """From which a pair without a label is taken for a match, where passes are chosen."""
@@ -109,8 +102,6 @@ class LearningTask:
     draft: Agreement
     fields: Mapping[str, FieldSpec]
     """All that these read."""
-    errors: float = 1.0
-    """So many times as many made-up ones as usual."""
     seed: int = 0
     records: int | None = None
     """Of each side of the linkage, where that is known."""
@@ -131,10 +122,9 @@ class LearningTask:
         first, second = (self.draft.expected.copies.of(side) for side in Side)
         return first, second
 
-    def chances(self, tables: Tables, sizes: tuple[int, int], linked: int | None = None) -> Chances | None:
+    def chances(self, tables: Tables, sizes: tuple[int, int]) -> Chances | None:
         """How likely pairs of these tables are compared, in a linkage of its size, or of so many records."""
-        records = self.records or linked
-        first, second = (1.0 if records is None else records / max(1, size) for size in sizes)
+        first, second = (1.0 if self.records is None else self.records / max(1, size) for size in sizes)
         return Chances.of(tables, sizes, self.blocking, self.caps, (first, second))
 
     def load(self, source: TableLike, layout: Layout) -> Records:
@@ -176,7 +166,7 @@ def from_made_up(asked: LearningTask, made: Generated | None) -> LearntWeights:
     if made is None:
         if not {*agreed_columns(asked.fields)} <= {*OF_PEOPLE}:
             return _from_synthetic(asked)
-        made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
+        made = generate_people(_MADE_UP, OVERLAP, asked.seed)
     lacking = [name for name in agreed_columns(asked.fields) if name not in made.a.column_names]
     if lacking:
         problem = f"The made-up tables have no {', '.join(lacking)}, which the draft reads."
@@ -198,8 +188,7 @@ def _from_synthetic(asked: LearningTask) -> LearntWeights:
     a, b = _take(pairs[0], slice(0, _MADE_UP)), _take(pairs[1], slice(_MADE_UP - shared, None))
     true = np.arange(_MADE_UP - shared, _MADE_UP), np.arange(shared)
     found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons))
-    usual = ("Synthetic records have the usual errors, whatever `errors=` says.",)
-    return replace(found, strangers=strangers_in(len(a)), notes=usual if asked.errors != 1 else ())
+    return replace(found, strangers=strangers_in(len(a)))
 
 
 def _take(records: Records, rows: slice) -> Records:
@@ -222,7 +211,7 @@ def from_labels(
     matches = len(found.matches[0])
     if matches < fewest:
         problem = f"{matches:,} labelled pairs are in the tables, but at least {fewest} are"
-        raise UsageError(problem=f"{problem} needed to learn from. Label more, or learn from made-up errors.")
+        raise UsageError(problem=f"{problem} needed to learn from. Label more, or learn from made-up people.")
     uncounted = f"{found.uncounted:,} of the labels do not count: repeated, or of records that do not exist."
     learnt = _weigh(asked, a, b, found.matches, None, None if found.all_known else found.others)
     strangers = len(a) * len(b) / matches - 1 if found.all_known else strangers_in(max(len(a), len(b)))
@@ -250,7 +239,7 @@ def from_unlabelled(
         problem = (
             f"About {matches:.0f} matches seem to be in the tables, but learning needs at least {FEWEST}"
         )
-        raise UsageError(problem=f"{problem}. Give larger tables, or learn from labels or made-up errors.")
+        raise UsageError(problem=f"{problem}. Give larger tables, or learn from labels or made-up people.")
     prior = Drafted(comparisons, rare_levels(comparisons, evidence))
     points = prior.points(evidence)
     weights = whole(comparisons, fit(comparisons, evidence, prior.start(evidence)), points)
@@ -268,32 +257,6 @@ def from_unlabelled(
     return replace(learnt, known=known)
 
 
-def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> LearntWeights:
-    """A table's own records, and the same with made-up errors."""
-    # What is no file may be readable only once.
-    source = _whole(table, asked, layout) if hasattr(table, "__arrow_c_stream__") else table
-    size = len(asked.load(source, layout))
-    if size < FEWEST:
-        problem = f"{size:,} records are in the table, but learning needs at least {FEWEST}"
-        raise UsageError(problem=f"{problem}. Give a larger table, or none for made-up people.")
-    rng = np.random.default_rng(asked.seed)
-    cells, layout = read_settled(source, agreed_columns(asked.fields), layout)
-    cells = cells.take(pa.array(_sample(rng, cells.num_rows, _MOST_ROWS)))
-    rates = Rates().scaled(asked.errors)
-    copy = with_errors(cells, asked.score, asked.fields, layout, rates, rng)
-    a = asked.load(cells, layout)
-    b = load_records(copy, relax(asked.fields), asked.salt, (), layout)
-    true = labelled.rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b)
-    found = _weigh(asked, a, b, true, Ratios(asked.score.comparisons), linked=size)
-    return replace(found, strangers=strangers_in(size))
-
-
-def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
-    """The columns that are read, and the ids."""
-    columns = list(dict.fromkeys([layout.id_column, *layout.own_columns(agreed_columns(asked.fields))]))
-    return pa.Table.from_batches(open_named(table, columns, layout).batches)
-
-
 def _sample(rng: np.random.Generator, size: int, most: int) -> Indices:
     """Some rows, in their order."""
     if size <= most:
@@ -308,11 +271,9 @@ def _weigh(
     true: Pairs,
     prior: Prior | None,
     listed: Pairs | None = None,
-    linked: int | None = None,
 ) -> LearntWeights:
     """From true pairs, and others: of all records, or, if there are `listed` ones that are no matches, of the
-    records that these and the true ones name. Drawn to the draft, if there is no other prior. The records
-    stand for so many that are `linked`."""
+    records that these and the true ones name. Drawn to the draft, if there is no other prior."""
     rng = np.random.default_rng(asked.seed)
     comparisons, tables = asked.score.comparisons, Tables(asked.fields, a.columns, b.columns)
     sizes = len(a), len(b)
@@ -325,7 +286,7 @@ def _weigh(
     picked = asked.compares(tables, listed) if listed is not None else (_NONE, _NONE)
     folds = deal(true, sizes, rng)
     evidence = judged = count(comparisons, tables, met, asked.pairs(tables, rows), folds, picked)
-    if chances := asked.chances(tables, sizes, linked):
+    if chances := asked.chances(tables, sizes):
         judged = count(comparisons, tables, met, asked.pairs(tables, rows), folds, chances=chances)
     if not evidence.others.sum():
         if not any(one.parts for one in asked.blocking.passes):
@@ -333,7 +294,7 @@ def _weigh(
                 problem="All pairs are matches: nothing tells them from others. Give more records."
             )
         # Fine keys bring few others together: all pairs tell what others look like.
-        return _weigh(asked.wide(), a, b, true, prior, listed, linked)
+        return _weigh(asked.wide(), a, b, true, prior, listed)
     inside = contained(true[0], rows[0]) & contained(true[1], rows[1])
     totals = float(len(true[0])), float(len(rows[0]) * len(rows[1]) - inside.sum())
     prior = prior or Drafted(comparisons, rare_levels(comparisons, evidence.whole))

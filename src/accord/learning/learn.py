@@ -1,7 +1,6 @@
 """`learn`: weights and threshold of a draft's score, and what they are expected to find.
 
     a draft, whose rule has a score ─┬─ made-up people ────────────┐
-                                     ├─ a table, made-up errors ───┤
                                      ├─ two tables, their labels ──┼─ weights ─ threshold ─ an agreement
                                      └─ two tables, no labels ─────┘
 
@@ -36,7 +35,6 @@ from accord.learning.evidence import (
     LearntWeights,
     from_labels,
     from_made_up,
-    from_mistakes,
     from_unlabelled,
     strangers_in,
 )
@@ -100,7 +98,6 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     overlap: float | None = None,
     precision: float | None = None,
     passes: bool = False,
-    errors: float = 1.0,
     seed: int = 0,
     layout: Layout | None = None,
     other_layout: Layout | None = None,
@@ -108,11 +105,10 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     """Learn the weights and the threshold of a draft's score, and, if asked, its passes.
 
     The draft's rule has a score; or `compare` names fields to be compared in the usual ways. Without anything
-    else, made-up people are used, or what is `made_up`. From a `table` it learns by made-up `errors`, that
-    many times as many as usual; or, if there is an `other` one, from the pairs of both: with `labels`, a
-    table of all pairs id_a, id_b that are matches, or one whose third column, match, says of each whether it
-    is one; and without them by what most pairs look like. With two tables, weights are drawn to the draft's;
-    a level that few matches have keeps its own.
+    else, made-up people are used, or what is `made_up`. From a `table` and the `other` one it learns by
+    their pairs: with `labels`, a table of all pairs id_a, id_b that are matches, or one whose third column,
+    match, says of each whether it is one; and without them by what most pairs look like. With two tables,
+    weights are drawn to the draft's; a level that few matches have keeps its own.
 
     `learnt_from` says whose data they are, "public", "A", "B", a party's name or "both" (made-up people are
     nobody's), and `linked_table` that the table is the very one to be linked. The threshold is the best one
@@ -123,20 +119,18 @@ def learn(  # noqa: PLR0913 — a public function: one keyword for each thing th
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
     _require_kinds(table, other, labels, made_up)
-    _require_flags(linked_table, passes, errors, seed)
+    _require_flags(linked_table, passes, seed)
     _require_others(compare, layout, other_layout)
-    _require_numbers(records, overlap, precision, errors)
+    _require_numbers(records, overlap, precision)
     origin = _origin(draft, learnt_from, linked_table, table is not None)
     layouts = layout or Layout(), other_layout or Layout()
     linkage = _Linkage(records, overlap, precision, origin, seed)
     rule = compare_fields(compare, draft.fields) if compare else draft.rule
 
     def gather(draft: Agreement, all_fields: bool = False) -> LearntWeights:
-        asked = task_of(draft, rule, errors, seed, records, all_fields)
-        if table is None:
+        asked = task_of(draft, rule, seed, records, all_fields)
+        if table is None or other is None:
             return from_made_up(asked, made_up)
-        if other is None:
-            return from_mistakes(asked, table, layouts[0])
         if labels is None:
             return from_unlabelled(asked, (table, other), layouts)
         return from_labels(asked, (table, other), layouts, labels)
@@ -188,7 +182,6 @@ def _with_passes(
 def task_of(
     draft: Agreement,
     rule: Rule,
-    errors: float = 1.0,
     seed: int = 0,
     records: int | None = None,
     all_fields: bool = False,
@@ -200,7 +193,7 @@ def task_of(
     draft = draft.model_copy(update={"rule": rule, "fields": fields})
     caps = draft.protocol.caps(draft.task)
     parts = score_of(rule), rest_of(rule), draft.plan, caps, draft, fields
-    return LearningTask(*parts, errors, seed, records)
+    return LearningTask(*parts, seed, records)
 
 
 def _require_kinds(table: object, other: object, labels: object, made_up: object) -> None:
@@ -212,15 +205,14 @@ def _require_kinds(table: object, other: object, labels: object, made_up: object
         require("made_up", made_up, "two generated tables with their truth", Generated)
     if made_up is not None and table is not None:
         raise UsageError(problem="Made-up tables are used where there are no others: leave out one of both.")
-    if (other is not None and table is None) or (labels is not None and other is None):
-        problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
+    if (table is None) is not (other is None) or (labels is not None and other is None):
+        problem = "Learning from records needs two tables: name one, and the other with `other=`."
         raise UsageError(problem=problem)
 
 
-def _require_flags(linked: object, passes: object, errors: object, seed: object) -> None:
+def _require_flags(linked: object, passes: object, seed: object) -> None:
     require_flag("linked_table", linked)
     require_flag("passes", passes)
-    require("errors", errors, "a number of at least 0", int, float)
     require("seed", seed, "a whole number", int)
 
 
@@ -235,9 +227,7 @@ def _require_others(compare: object, layout: object, other_layout: object) -> No
             require(name, given, "a Layout", Layout)
 
 
-def _require_numbers(
-    records: int | None, overlap: float | None, precision: float | None, errors: float
-) -> None:
+def _require_numbers(records: int | None, overlap: float | None, precision: float | None) -> None:
     for name, given in (("overlap", overlap), ("precision", precision)):
         if given is not None:
             require(name, given, "a share, above 0 and at most 1", int, float)
@@ -247,8 +237,6 @@ def _require_numbers(
         require("records", records, "a whole number of at least 1", int)
         if records < 1:
             raise UsageError(problem="`records=` is a whole number of at least 1.")
-    if not 0 <= errors <= 100:
-        raise UsageError(problem="`errors=` is a number from 0 to 100.")
 
 
 def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> Origin:
