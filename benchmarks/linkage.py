@@ -151,7 +151,7 @@ def introduce(agreed: Any, folder: Path) -> None:
 
 
 def link(
-    side: Side, agreed: Any, folder: Path, port: int, workers: int | None = None, series: str | None = None
+    side: Side, agreed: Any, folder: Path, port: int, workers: int | None = None
 ) -> subprocess.Popen[str]:
     way = "--listen" if side is Side.A else "--connect"
     return _start(
@@ -161,7 +161,6 @@ def link(
         *("--out", str(folder / f"out-{side.value}.parquet")),
         # Synthetic records need no limit on how many are uncovered.
         *("--yes", "--json", "--uncovered", "100%", *(("--workers", str(workers)) if workers else ())),
-        *(("--series", series) if series else ()),
     )
 
 

@@ -112,7 +112,6 @@ READ = {
     "most_matches": "[What the bounds do](../../threat-model.md#what-the-bounds-do) says what happens then.",
     "engine": 'A name alone will do: `engine = "ot"`. [Engines](../../engines.md) says what each costs, and '
     "[the threat model](../../threat-model.md#by-engine) what a partner that cheats gets.",
-    "series": "[Every month](../../monthly.md) shows how it is run, and "
-    "[once or every month](../../once.md) what changes.",
+    "series": "",
     "expected": "`check`, `plan` and the question before a linkage say by it what a run will take.",
 }

@@ -25,7 +25,7 @@ CODES = {
     **dict.fromkeys(("generate",), (5,)),
     **dict.fromkeys(("frequencies",), (4, 5)),
     **dict.fromkeys(("identity", "partner"), (6, 9)),
-    **dict.fromkeys(("runs", "series", "report", "ledger", "forget", "state"), (6, 16)),
+    **dict.fromkeys(("runs", "report", "ledger", "forget", "state"), (6, 16)),
     "receipt": (6, 9, 16),
     "audit": (3, 4, 12),
     "demo": (),

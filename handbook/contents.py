@@ -27,9 +27,7 @@ CHAPTERS = (
             *("notebooks", "databases", "cores", "operate"),
         ),
     ),
-    Chapter(
-        "Understand", ("security", "privacy", "threat-model", "blocking", "once", "compliance", "compare")
-    ),
+    Chapter("Understand", ("security", "privacy", "threat-model", "blocking", "compliance", "compare")),
     Chapter(
         "Reference",
         (
@@ -75,7 +73,6 @@ TITLES = {
     "privacy": "The guarantee",
     "threat-model": "The threat model",
     "blocking": "Bins and routing",
-    "once": "Once, or every month",
     "compliance": "For the data protection officer",
     "compare": "Which tool to take",
     "rules": "Rules",

@@ -37,12 +37,6 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
     assert {"code", "text"} == set(found["warnings"][0])
 
 
-@pytest.mark.parametrize("option", ["--html", "--write"])
-def test_a_series_writes_no_file_and_says_so(folder: Path, option: str) -> None:
-    done = run(folder, "--records", "50", "60", "--series", "4", "2%", option, "x.html", code=2)
-    assert f"leave out {option}" in done.stderr
-
-
 def test_workers_are_no_more_than_there_are_cores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "count_cores", lambda: 4)
     for said, planned in (((), 1), (("--workers", "3"), 3), (("--workers", "64"), 4)):

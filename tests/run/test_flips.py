@@ -1,10 +1,9 @@
 """One bit of a state folder is another: it is told, or nothing at all is different.
 
-Each world is two organisations at some moment: a run that is done, one that was cut, a series between two
-runs. A bit is flipped in one of the two state folders, and then its owner does all that owners do, in
-processes that know nothing of before. What is raised must be one of our errors; what is not raised must be
-what it is without the flip: the same accounts, the same runs, the same pairs, the same noisy counts before
-the partner's eyes.
+Each world is two organisations at some moment: a run that is done, or one that was cut. A bit is flipped in
+one of the two state folders, and then its owner does all that owners do, in processes that know nothing of
+before. What is raised must be one of our errors; what is not raised must be what it is without the flip: the
+same accounts, the same runs, the same pairs, the same noisy counts before the partner's eyes.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ import pytest
 
 from accord.errors import AccordError, DamagedError
 from accord.run.remembered import Remembered, remember
-from accord.run.series_pairs import all_pairs
 from accord.run.stages import Linked
 from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
 from accord.state.runs import find_waiting, list_runs
-from tests.run import faults, test_series_cuts
+from tests.run import faults
 from tests.run.faults import Ending, Office, Wire
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -108,21 +106,6 @@ def of_cut(both: Both, side: Side) -> dict[str, Callable[[], object]]:
     return {"ledger": lambda: accounts(state), "runs": lambda: runs(state), "resume": resume}
 
 
-def of_series(both: Both, side: Side) -> dict[str, Callable[[], object]]:
-    state = both[side].state
-
-    def go_on() -> object:
-        test_series_cuts.hold(both, 1)  # type: ignore[arg-type]
-        return ended(faults.link(both)), all_pairs(state, "monthly", None, None).to_pylist()
-
-    return {
-        "ledger": lambda: accounts(state),
-        "runs": lambda: runs(state),
-        "report": lambda: report(state),
-        "link": go_on,
-    }
-
-
 def done(folder: Path) -> Both:
     both = faults.offices(folder, "plain")
     faults.link(both)
@@ -136,16 +119,9 @@ def cut(folder: Path) -> Both:
     return both
 
 
-def series(folder: Path) -> Both:
-    both = test_series_cuts.offices(folder)
-    test_series_cuts.go_whole(both, 0)
-    return dict[Side, Office](both)
-
-
 WORLDS = {
     "done": World(done, of_any),
     "cut": World(cut, of_cut),
-    "series": World(series, of_series),
 }
 
 

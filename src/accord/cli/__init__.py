@@ -28,7 +28,6 @@ from accord.cli.options import StateFolder, example
 from accord.cli.plan import plan
 from accord.cli.report import report
 from accord.cli.runs import runs
-from accord.cli.series import series
 from accord.cli.simulate import simulate
 from accord.cli.steps import Stepwise
 from accord.cli.terminal import SayingHandler, say
@@ -70,7 +69,6 @@ app.command(
 )(link.link)
 app.command(epilog=example("accord resume --listen :7000"))(link.resume)
 app.command(epilog=example("accord runs"))(runs)
-app.command(epilog=example("accord series monthly --out pairs.csv"))(series)
 app.command(epilog=example("accord report 64b0dc2671d70861 --out report.html"))(report)
 app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")

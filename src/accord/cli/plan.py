@@ -82,14 +82,6 @@ def plan(
             help="Estimate the time for this many processes on each side, with a core each; default: one."
         ),
     ] = None,
-    series: Annotated[
-        tuple[int, str] | None,
-        typer.Option(
-            metavar="RUNS SHARE",
-            help="Price a series of this many runs over growing tables; new records per run, as a share of "
-            "the first table: 12 2%.",
-        ),
-    ] = None,
     layout: LayoutFile = None,
     as_json: Json = False,
 ) -> None:
@@ -101,13 +93,6 @@ def plan(
     from accord.forecast.plan import plan as make
     from accord.forecast.plan import read_sizes
 
-    if series is not None:
-        from accord.cli.plan_series import show_series
-
-        files = {"--write": write, "--html": page}
-        if idle := [option for option, path in files.items() if path is not None]:
-            raise UsageError(problem=f"A series is priced in words or with --json: leave out {idle[0]}.")
-        return show_series(agreement, records, *series, as_json)
     data = find_table_or_none(table)
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)

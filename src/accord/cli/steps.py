@@ -10,7 +10,7 @@ STEPS = {
     "Try it out": ("demo", "generate", "simulate"),
     "Agree": ("init", "check", "plan", "learn", "frequencies"),
     "Get ready, once": ("identity", "partner", "ledger"),
-    "Link": ("link", "resume", "runs", "series"),
+    "Link": ("link", "resume", "runs"),
     "Afterwards": ("report", "receipt", "forget", "state"),
     "Test the claims": ("audit", "bench"),
 }

@@ -16,7 +16,7 @@ its first use a digest of the table's ids and bins is kept, and another table un
 anyone is called.
 
 A *series* is one release, too, made bit by bit: its batches are named by their numbers, each has noise of its
-own, and all of them are paid for with the first [MATHS §4.6].
+own, and all of them are paid for with the first.
 """
 
 from __future__ import annotations

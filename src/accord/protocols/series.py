@@ -1,4 +1,4 @@
-"""Series: runs over growing tables, one ε a record for all of them [MATHS §4.6].
+"""Series: runs over growing tables, one ε a record for all of them.
 
 A run of a series is one stretch of a long linkage over bins (linkage.py) to which bins are added over time:
 those of a new batch (batches.py) are padded with noise of their own, those of older ones keep the noisy

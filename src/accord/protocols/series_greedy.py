@@ -9,7 +9,7 @@ first round of a run
        disclosed and not named; what it finds is disclosed, and so on to a fixed point (greedy.py)
 
 Were 1 left out, a record would be matched after it had gone, which its owner was not asked about; and whether
-it still matches would tell whether it is still there [MATHS §4.6].
+it still matches would tell whether it is still there.
 
 *Learns*: of disclosed records, whether they are still there unchanged. Of all others nothing: a record that
 matches nothing is never in any of this. A record that comes in 2 matches one that was shown (`_require_due`),

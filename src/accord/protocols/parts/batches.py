@@ -11,7 +11,7 @@ first saw it, and belongs to that batch for good. So a table is looked at by ids
     waiting   it is new, and no batch is due, or as many came as were declared: it waits for the next one
 
 What a *look* found is final once it is kept: whoever comes back to it, after a cut or with a copy of the
-state, reads it and does not look for the differences again [MATHS §4.6]. Ids and fields are kept as hashes of
+state, reads it and does not look for the differences again. Ids and fields are kept as hashes of
 80 bits, so that two of a million records are taken for one with a chance of about 2⁻⁴¹.
 
 Where the promise is to people, a record is known again by its id *and* its person, and what of a person was
