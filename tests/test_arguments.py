@@ -190,7 +190,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "answer": (*TEXT, None),
             "answer_epsilon": ([1], True, b"1"),
             **{name: ("3", True) for name in ("overlap", "precision", "max_time")},
-            **{name: FLAG for name in ("monthly", "rarity", "make_ids")},
+            **{name: FLAG for name in ("rarity", "make_ids")},
             "as_of": ("2024-06-30", 7),
         },
     ),

@@ -265,7 +265,6 @@ def test_only_how_many_is_drafted_with_noise(shop: Path) -> None:
         (("--answer-epsilon", "1"), "--answer-epsilon is for --answer count"),
         (("--answer", "count", "--answer-epsilon", "0"), "above 0"),
         (("--answer", "count", "--disclose", "text"), "a count shows nobody"),
-        (("--answer", "count", "--monthly"), "charged again"),
     ],
 )
 def test_what_a_count_does_not_go_with(shop: Path, typed: tuple[str, ...], problem: str) -> None:
@@ -390,11 +389,11 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(shop)
-    # A slip, the types, a change, Enter; names, sizes, copies, classes, how often, how many, how long.
+    # A slip, the types, a change, Enter; names, sizes, copies, classes, how many, how long.
     # Then values, a range, what to show.
-    often = ("monthly", "30%", "60")
+    expected = ("30%", "60")
     typed = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "", "", "")
-    answer(monkeypatch, *typed, *often, "Sony,Bose", "0..500", "brand")
+    answer(monkeypatch, *typed, *expected, "Sony,Bose", "0..500", "brand")
     init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "'brnd' is not a column type" in shown
@@ -503,14 +502,14 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
     sizes = ("many", "0", "30000000", "100", "100")
     copies = ("none", "1", "2", "maker=lots", "maker=few price=hundreds maker=empty")
     values, ranges = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500")
-    often = ("daily", "once", "many", "120%", "0.4", "-1", "5")
+    expected = ("many", "120%", "0.4", "-1", "5")
     answer(
         monkeypatch,
         *types,
         *parties,
         *sizes,
         *copies,
-        *often,
+        *expected,
         *values,
         *ranges,
         "maker prize",
@@ -526,7 +525,6 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         ("Yours [10]", "'30000000': each is a whole number from 1 to 20,000,000."),
         ("In yours [1]", "A whole number of at least 1"),
         ("such as city=hundreds phone=empty", "'maker=lots': is unknown. Known are few"),
-        ("with tables that grow [once]", "once, or monthly."),
         ("Enter if nobody knows", "A share, such as 30% or 0.3."),
         ("Enter if nobody knows", "'120%': is a share of the smaller table, above 0 and at most 1."),
         ("else up to a day", "A whole number of minutes"),

@@ -18,7 +18,6 @@ from accord.drafting.draft import MadeDraft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, PARTS, SEVERAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.learning.drafts import score_of
-from accord.planning import plan
 from accord.rules.implied import enough_alone, reached_by, weights
 from accord.rules.rule import Missing, Predicate, Score, fields_of
 from accord.simulation.truth import score
@@ -44,16 +43,6 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
     """All pairs of these take four seconds on a slow machine, and a blocking would halve that."""
     found = draft("text category:brand price", (300, 400)).agreement
     assert (found.protocol.name, found.passes) == ("all-pairs", ())
-
-
-@pytest.mark.slow
-def test_every_month_is_a_series_where_epsilon_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert draft("text category:brand price", (20_000, 10_000), monthly=True).agreement.series is None
-    monkeypatch.setattr(plan._Planner, "_routed", lambda planner: None)
-    found = draft("text category:brand price", (20_000, 10_000), monthly=True).agreement
-    assert found.series is not None
-    assert (found.series.first.A, found.series.first.B) == (20_000, 10_000)
-    assert draft("text category:brand price", (300, 400), monthly=True).agreement.series is None
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,6 @@ def test_types_that_nobody_named_are_said_to_be_guessed() -> None:
         ({"types": {"phone": "fone"}}, UsageError, "'fone' is not a column type"),
         ({"types": {"sku": "skip"}}, DataError, "No column names the records"),
         ({"types": {"sku": "id"}, "make_ids": True}, UsageError, "not both"),
-        ({"make_ids": True, "monthly": True}, UsageError, "no column names them"),
         ({"parties": ("A", "B")}, AgreementError, "cannot be a party's name"),
         ({"disclose": ["birth"]}, AgreementError, "names no such field"),
         ({"ranges": {"price": ("1",)}}, UsageError, "`ranges=` is a dictionary by field of two limits"),

@@ -40,7 +40,6 @@ HEADINGS = [
     "4 Measures (Article 35(7)(d))",
     "5 Advice, approval, review",
 ]
-SERIES = {"first": {"A": 90, "B": 80}, "arrivals": {"A": 9, "B": 8}}
 
 
 def _changed(agreed: Agreement, **changes: Any) -> Agreement:
@@ -66,7 +65,6 @@ AGREEMENTS = {
     "exact": _changed(ROUTED, output={"answer": "count", "exact": True}, disclose=NOBODY),
     "to A": _changed(ROUTED, output={"to": "A"}, disclose={"A": [], "B": ["x"]}),
     "pseudonyms": _changed(ROUTED, output={"ids": "pseudonyms"}),
-    "series": _changed(faults.agreement("plain"), series=SERIES),
     "bounded": _changed(agreement(protocol="all-pairs"), most_matches={"A": 7, "B": "5%"}),
     **{f"engine {name}": _changed(agreement(protocol="all-pairs"), engine=name) for name in CHEATING},
 }
@@ -87,8 +85,6 @@ def _receipt(agreed: Agreement) -> Receipt:
     both = agreed.output.learner is None and not agreed.output.answers
     facts: dict[str, Any] = {"run": "0123456789abcdef", "output": "f" * 64, "comparisons": 98_765}
     facts |= {"matches": 1 if both else None, "parties": parties}
-    if agreed.series is not None:
-        facts["series"] = {"name": "monthly", "run": 2, "announced": {"A": 99, "B": 88}}
     return Receipt(facts, {}, {})
 
 
@@ -116,7 +112,7 @@ def test_every_agreement_is_told_in_well_formed_markdown(name: str, with_receipt
     for side in Side:
         for line in learned_about(agreed, side):
             assert line.replace("`", "") in text
-    assert ("1,235" in document) == (with_receipt and name != "series")
+    assert ("1,235" in document) == with_receipt
 
 
 def test_every_engine_is_told_of() -> None:
@@ -147,10 +143,8 @@ def test_the_promise_is_told_in_odds() -> None:
         ("exact", "alice: no promise; bob: no promise"),
         ("exact", "Nothing is promised against it"),
         ("count", "learns what they add to the answer"),
-        ("series", "Declared sizes hide how many records really came. Bins can be fewer or coarser."),
         ("all-pairs", "does not depend on records that match nothing. What else is told"),
         ("to A", "alice sees which of its records match"),
-        ("series", "declared so far, in run 2 of the series"),
         ("engine dual", "at most one bit in a run"),
         ("engine paillier", "this engine rests on factoring"),
         ("products", "how many fall into a bin is seen up to the noise"),

@@ -11,9 +11,8 @@ from accord.agreement.document import Agreement
 from accord.privacy.events import NO_COST, Cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import decode_answer
-from accord.protocols.parts.standing import BatchMeeting
 from accord.report.in_brief import tell_in_brief
-from accord.run.remembered import InSeries, Remembered, remember
+from accord.run.remembered import Remembered, remember
 from accord.side import Side
 from accord.wording import lasting, sized
 from tests.run import faults
@@ -118,17 +117,6 @@ def test_pseudonyms_are_no_ids(done: Remembered) -> None:
     shown = tell_in_brief(replace(done, agreement=agreed))[1]
     assert "a name of this run alone" in shown
     assert "its id" not in shown
-
-
-def test_of_a_series_the_first_run_paid(done: Remembered) -> None:
-    series = InSeries("monthly", 2, BatchMeeting((1, 1), (2, 2)), None)
-    later = replace(done, series=series, charged=NO_COST, matches=3)
-    found, shown, cost = tell_in_brief(later)
-    assert "Run 2 of the series 'monthly'" in found
-    assert "3 new pairs" in found
-    assert f"({done.records:,})" not in shown, "sizes are declared ones"
-    assert "the first run of the series 'monthly' paid" in cost
-    assert "once for all runs" in tell_in_brief(replace(later, charged=done.charged))[2]
 
 
 @pytest.mark.parametrize("ended", ["waits", "closed", "most_matches", "no_table", "unequal"])

@@ -29,7 +29,6 @@ from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
 from tests.report.test_audit_page import agreement_page, verdict
-from tests.report.test_series_section import make_series
 from tests.run import faults
 
 if TYPE_CHECKING:
@@ -87,18 +86,10 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     yield "leaky", describe_protocol_audit("laplace", verdict(2.45), 200)
 
 
-def _of_series(folder: Path) -> Iterator[tuple[str, str]]:
-    """The second run of a series."""
-    known = make_series(folder, "greedy", 2).known(Side.A, 2)
-    assert known.receipt is not None
-    yield "series", describe_run(known)
-    yield "shared series", share(known.agreement, known.receipt)
-
-
 def _written(known: Remembered, folder: Path) -> list[Path]:
     """Every kind of page, as a file."""
     files = []
-    for name, content in [*_pages(known), *_of_series(folder / "runs")]:
+    for name, content in _pages(known):
         files.append(folder / f"{name}.html")
         files[-1].write_text(content)
     return files

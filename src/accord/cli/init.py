@@ -117,9 +117,6 @@ def init(
         float | None,
         typer.Option(metavar="SECONDS", help="What a run may take; default: 600 s with ε = 0, else a day."),
     ] = None,
-    monthly: Annotated[
-        bool, typer.Option("--monthly", help="It is done again and again, with tables that grow.")
-    ] = False,
     allow_unplaced: Annotated[
         bool,
         typer.Option(
@@ -178,7 +175,7 @@ def init(
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
             "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
             "--precision": precision,
-            "--monthly": monthly, "--answer": answer, "--answer-epsilon": answer_epsilon,
+            "--answer": answer, "--answer-epsilon": answer_epsilon,
             "--copies": copies, "--allow-unplaced": allow_unplaced,
             "--allow-unreadable": allow_unreadable,
             "--encoding": encoding,
@@ -212,7 +209,6 @@ def init(
         overlap=overlap,
         precision=precision,
         max_time=max_time,
-        monthly=monthly,
         make_ids=make_ids,
         dates=tuple(date or ()),
         as_of=read_day(as_of) if as_of else None,

@@ -58,8 +58,6 @@ def ask_all(seen: SeenTable, told: Told) -> tuple[SeenTable, Told]:
         told = _ask_copies(seen, told)
     told = _ask_cardinality(seen, told)
     shown = told.count_epsilon is None
-    if not told.monthly and shown:
-        told = _ask_often(seen, told)
     if told.overlap is None and shown:
         told = _ask_overlap(seen, told)
     if told.max_time is None:
@@ -289,20 +287,6 @@ def _ask_cardinality(seen: SeenTable, told: Told) -> Told:
     return _settle(seen, _CLASSES_RIGHT, "", take)
 
 
-def _ask_often(seen: SeenTable, told: Told) -> Told:
-    from accord.drafting.confirming import find_id
-    from accord.preparing.seen import NO_SERIES
-
-    def take(answer: str) -> Told:
-        if answer not in ("once", "monthly"):
-            raise UsageError(problem="once, or monthly.")
-        if answer == "monthly" and find_id(seen.columns) is None:
-            raise UsageError(problem=as_own_options(NO_SERIES))
-        return replace(told, monthly=answer == "monthly")
-
-    return _settle(seen, "Is this done once, or monthly with tables that grow", "once", take)
-
-
 def _ask_overlap(seen: SeenTable, told: Told) -> Told:
     """Twice as much will be the most that a run shows."""
 
@@ -462,7 +446,7 @@ def command_line(told: Told) -> str:
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
     words += ["--precision", f"{told.precision:g}"] if told.precision is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
-    words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity + ["--monthly"] * told.monthly
+    words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity
     words += ["--as-of", told.as_of.isoformat()] if told.as_of else []
     words += ["--allow-unreadable"] * told.allow_unreadable
     words += ["--layout", str(told.layout)] if told.layout else []

@@ -298,11 +298,7 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
     limited = "" if told.max_time is None or draft.made.too_slow else f" --max-time {told.max_time:g}"
     plan = f"`accord plan {names[0]}{limited}`"
     say(f"Next: `accord check {names[0]} {names[1]}`, and other ways: {plan}.", err=True)
-    often = "for all months together, linked with --series" if agreed.series else "for one run"
-    if told.monthly and not agreed.series:
-        often = "for every month"
-    if agreed.output.answers:
-        often = "for one answer"
+    often = "for one answer" if agreed.output.answers else "for one run"
     _, spent = tell_promise(agreed)
     limit = " ".join(f"--{name} {value}" for name, value in spent.items())
     say(f"An account that allows it, {often}: `accord ledger budget NAME {limit}`.", err=True)

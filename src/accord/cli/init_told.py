@@ -51,7 +51,6 @@ class Told:
     overlap: float | None = None
     precision: float | None = None
     max_time: float | None = None
-    monthly: bool = False
     make_ids: bool = False
     dates: tuple[str, ...] = ()
     as_of: date | None = None
@@ -75,7 +74,6 @@ class Told:
             "--overlap": self.overlap,
             "--precision": self.precision,
             "--max-time": self.max_time,
-            "--monthly": self.monthly,
         }
         return [option for option, value in given.items() if value]
 
@@ -114,7 +112,6 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
         overlap=told.overlap,
         precision=told.precision,
         max_time=told.max_time,
-        monthly=told.monthly,
         as_guessed=not told.asks
         and (adds or told.copies is None or any(one.guessed for one in seen.columns)),
     )

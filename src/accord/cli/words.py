@@ -31,7 +31,6 @@ _OTHERWISE = {
     "types": "--type",
     "dates": "--date",
     "ranges": "--field NAME.range=MIN..MAX",
-    "monthly": "--monthly",
     "unlimited": "--epsilon unlimited",
 }
 """Where the option is not the argument's name with dashes."""

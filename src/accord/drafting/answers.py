@@ -84,8 +84,6 @@ class Answers:
     """The least share of matches that should be right; None for the best F1."""
     max_time: float | None = None
     """Seconds that a run may take; None for what is usual (planning/choose.py)."""
-    monthly: bool = False
-    """Whether it is done again and again, with tables that grow."""
     count_epsilon: str | None = None
     """ε of a count, where only how many match is asked for; None for the pairs."""
     as_guessed: bool = False
@@ -163,11 +161,6 @@ class Answers:
                 "`accord init --disclose`",
                 "a count shows nobody.",
                 "Leave it out, or `accord init --answer`.",
-            )
-        if self.monthly:
-            mend = "Leave it out: every run that asks again is charged again."
-            yield Fault(
-                "`accord init --monthly`", "a count of a growing table cannot go on from another.", mend
             )
 
     def _ill_written(self) -> Iterable[Fault]:

@@ -77,17 +77,6 @@ _MOST = """\
 A = {0}
 B = {1}
 """
-_SERIES = """\
-# Every month goes on from the one before: a record is released once, and paid for once. Sizes of the first
-# tables and of later arrivals are declared, never counted: declare a little more than you expect.
-[series.first]
-A = {0}
-B = {1}
-
-[series.arrivals]
-A = "10%"
-B = "10%"
-"""
 
 
 @dataclass(frozen=True)
@@ -138,8 +127,6 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
     settled = plan.choice.agreement
     rule = _leave_out_unreached(rule, settled)
     text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
-    if answers.monthly and settled.protocol.in_series:
-        text += "\n" + _SERIES.format(*answers.records)
     if not settled.protocol.lists_bins:
         return _made(text, rule, plan, too_slow)
     more = None

@@ -105,7 +105,6 @@ class Proposal(SeenTable):
         overlap: float | None = None,
         precision: float | None = None,
         max_time: float | None = None,
-        monthly: bool = False,
         rarity: bool = False,
         make_ids: bool = False,
         dates: Mapping[str, str] | None = None,
@@ -127,10 +126,10 @@ class Proposal(SeenTable):
         draft says so. With `answer="count"` only how many match comes
         out, with noise of `answer_epsilon`. `overlap` is the share of the smaller table that is expected to
         match, `precision` the least share of matches that should be right, `max_time` the seconds that a run
-        may take; `monthly` says that tables grow and are linked again. `make_ids` has ids made for a file
+        may take. `make_ids` has ids made for a file
         without a column of them, `dates` are formats by field, `as_of` is the day that ages are of.
         """
-        for flag, given in (("monthly", monthly), ("rarity", rarity), ("make_ids", make_ids)):
+        for flag, given in (("rarity", rarity), ("make_ids", make_ids)):
             require_flag(flag, given)
         seen = self.typed(_pairs("types", types, _TYPES), make_ids)
         fields = in_order([one.is_ for one in find_fields(seen.columns, as_of)])
@@ -157,7 +156,6 @@ class Proposal(SeenTable):
             overlap=_number_or_none("overlap", overlap),
             precision=_number_or_none("precision", precision),
             max_time=_number_or_none("max_time", max_time),
-            monthly=monthly,
             count_epsilon=_epsilon(answer, answer_epsilon),
             as_guessed=copies is None
             or usual.adds_to(said, limits, usual.often_empty if often_empty is not None else ())

@@ -24,10 +24,6 @@ from accord.table.layout import Layout
 from accord.table.sniffing import sniff_text
 from accord.table.sources.opening import TableLike, find_place, keep_readable, name_of
 
-NO_SERIES = (
-    "Every month records are known again by their ids, and no column names them: name one with `types=` "
-    "COLUMN=id, or leave out `monthly=True`."
-)
 _NOT_BOTH = "Name the column of ids or have ids made, `make_ids=True`, not both."
 _NO_ID = "No column names the records."
 _NAME_ID = "Name one with `types=` COLUMN=id; "
@@ -123,7 +119,5 @@ def confirmed(
     before anything is learnt for it."""
     if faults := seen.lacks_id(make_ids):
         raise DataError(name_of(seen.table), faults)
-    if answers.monthly and not find_id(seen.columns):
-        raise UsageError(problem=NO_SERIES)
     require_sound(answers)
     return Confirmation(seen.columns, answers, make_ids, dates or {}, as_of)

@@ -108,10 +108,9 @@ def _link(agreement: Agreement, name: str, side: Side, own: OwnTable | None) -> 
     other = shlex.quote(agreement.party(side.other))
     table = shlex.quote(own.typed) if own else "TABLE.csv"
     where = f"--listen :{_PORT}" if side is Side.A else f"--connect THEIR-HOST:{_PORT}"
-    series = " --series monthly" if agreement.series else ""
     learns = not agreement.output.answers and agreement.output.learner is not side.other
     out = " --out pairs.csv" if learns else ""
-    return f"accord link {table} --agreement {name} --partner {other} {where}{series}{out}"
+    return f"accord link {table} --agreement {name} --partner {other} {where}{out}"
 
 
 def _commands(typed: list[Step]) -> Markup:

@@ -13,7 +13,7 @@ from typing import Any
 
 from accord.agreement.disclosure import CONDITION, advice, finds_all, learned_about
 from accord.agreement.document import Agreement
-from accord.report import dpia_risks, series_section
+from accord.report import dpia_risks
 from accord.report.dpia_risks import ALL, BOTH, CONTROLLER, OFFICER, to_fill
 from accord.report.markdown import Markdown, bullets, code, heading, labelled, paragraph
 from accord.report.receipt_page import tell_compared, tell_output
@@ -106,7 +106,6 @@ def _tell_data(agreement: Agreement) -> list[Markdown]:
         labelled("Compared are", f"{tell_compared(agreement.plan.bins)}{passes}."),
         labelled("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}."),
         *(labelled(name, f"{shown}.") for name, shown in tell_output(agreement)),
-        *([labelled("Series", f"{series_section.tell_declared(agreement)}.")] if agreement.series else []),
         labelled("Agreement", "its digest is", code(agreement.digest)),
     ]
 
@@ -115,14 +114,10 @@ def _tell_numbers(agreement: Agreement, said: Mapping[str, Any] | None) -> list[
     """Sizes and numbers, as both have signed them."""
     if said is None:
         return [labelled("Records", to_fill(ALL, "how many each table has; the receipt of a run says it"))]
-    if "series" in said:
-        sizes = {side: said["series"]["announced"][side.value] for side in Side}
-        told = f"declared so far, in {series_section.name_run(said)}"
-    else:
-        sizes = {side: said["parties"][side.value]["records"] for side in Side}
-        told = "in the run"
-    each = " and ".join(f"{sizes[side]:,} of {agreement.party(side)}" for side in Side)
-    shown = [labelled("Records", f"{each}, {told}.")]
+    each = " and ".join(
+        f"{said['parties'][side.value]['records']:,} of {agreement.party(side)}" for side in Side
+    )
+    shown = [labelled("Records", f"{each}, in the run.")]
     shown.append(labelled("Comparisons", f"{said['comparisons']:,}, without showing what was compared."))
     if said["matches"] is not None:
         shown.append(labelled("In the output", f"{counted(said['matches'], 'pair')}."))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import EXACT
 from accord.agreement.document import Agreement
-from accord.auditing.setting import side_facts, suspicion
+from accord.auditing.setting import side_facts
 from accord.privacy.events import describe_cost, is_free, tell_unless
 from accord.privacy.number import show
 from accord.report.markdown import Markdown, bullets, code, heading, labelled
@@ -79,7 +79,7 @@ def _risks(agreement: Agreement) -> Iterator[Risk]:
     yield from _of_answers(agreement)
     yield Risk(
         "Sizes and populations are seen",
-        f"{_tell_sizes(agreement)} {_tell_population(agreement)}".strip(),
+        f"Each party learns how many records the other has. {_tell_population(agreement)}".strip(),
         _tell_hidden(agreement),
     )
     yield from _of_repetition(agreement)
@@ -150,9 +150,7 @@ def _of_inference(agreement: Agreement, side: Side) -> Risk:
         )
     else:
         odds = math.ceil(100 * math.exp(float(told.cost.epsilon))) / 100
-        rises = f"a suspicion of 50 % can rise to {suspicion(told.cost.epsilon):g} %"
-        if agreement.series is None:
-            rises = side_facts(agreement, side, None).tell_suspicion()
+        rises = side_facts(agreement, side, None).tell_suspicion()
         happens = (
             f"About {whom}{which}: {told.cost.describe()}. Whatever it believed before, the odds change by a "
             f"factor of at most e^ε = {odds:,.2f}: {rises}."
@@ -165,12 +163,6 @@ def _of_answers(agreement: Agreement) -> Iterator[Risk]:
         yield Risk("The answer tells of single people", EXACT, "Nothing hides it but that questions are few.")
 
 
-def _tell_sizes(agreement: Agreement) -> str:
-    if agreement.series is None:
-        return "Each party learns how many records the other has."
-    return "Each party learns the sizes that the other declared, and how many batches it has."
-
-
 def _tell_population(agreement: Agreement) -> str:
     if any(agreement.leakage(side).guarantee.told == "noisy counts" for side in Side):
         return "Noise hides one record, not a crowd: how many fall into a bin is seen up to the noise."
@@ -178,23 +170,11 @@ def _tell_population(agreement: Agreement) -> str:
 
 
 def _tell_hidden(agreement: Agreement) -> str:
-    hidden = (
-        "Nothing in Accord hides a size; a table can be padded before the run."
-        if agreement.series is None
-        else "Declared sizes hide how many records really came."
-    )
+    hidden = "Nothing in Accord hides a size; a table can be padded before the run."
     return f"{hidden} Bins can be fewer or coarser." if _tell_population(agreement) else hidden
 
 
 def _of_repetition(agreement: Agreement) -> Iterator[Risk]:
-    if agreement.series is not None:
-        yield Risk(
-            "Many runs",
-            "All runs of the series together keep the promise above, as long as no more records come than "
-            "are declared. A second series is a release of its own.",
-            "The ledger charges the first run and refuses to overspend.",
-        )
-        return
     found = {side: side_facts(agreement, side, None).again for side in Side}
     told = [
         f"for {agreement.party(side)} {again.tell()}"

@@ -34,19 +34,18 @@ def _partner(run: Remembered) -> str:
 
 
 def _tell_outcome(run: Remembered) -> str:
-    which = "The run" if run.series is None else f"Run {run.series.run:,} of the series '{run.series.name}'"
     if run.ended == "waits":
-        return f"{which} with {_partner(run)} is not done, and nothing has come out of it yet."
+        return f"The run with {_partner(run)} is not done, and nothing has come out of it yet."
     if run.ended != "done":
-        return f"{which} {_ENDS[run.ended].format(partner=_partner(run))}; nothing came out of it."
+        return f"The run {_ENDS[run.ended].format(partner=_partner(run))}; nothing came out of it."
     output = run.agreement.output
     if output.answers:
-        return f"{which} with {_partner(run)} {_tell_answer(run)}."
+        return f"The run with {_partner(run)} {_tell_answer(run)}."
     if output.learner is not None:
-        return _tell_learner(run, which)
+        return _tell_learner(run)
     if run.matches is None:
-        return f"{which} with {_partner(run)} is done; how many pairs it found is not kept here."
-    return f"{which} with {_partner(run)} found {_pairs(run)}{_of_how_many(run)}."
+        return f"The run with {_partner(run)} is done; how many pairs it found is not kept here."
+    return f"The run with {_partner(run)} found {_pairs(run)}{_of_how_many(run)}."
 
 
 def _tell_answer(run: Remembered) -> str:
@@ -59,26 +58,25 @@ def _tell_answer(run: Remembered) -> str:
     return f"answered {asks}: {told}{within}; no pair was shown to anybody"
 
 
-def _tell_learner(run: Remembered, which: str) -> str:
+def _tell_learner(run: Remembered) -> str:
     learner = run.agreement.output.learner
     if learner is not run.side:
-        return f"{which} is done; only {_partner(run)} was told what matches, and you were not told how much."
+        return f"The run is done; only {_partner(run)} was told what matches, and you were not told how much."
     if run.matches is None:
-        return f"{which} is done; what matches is {UNOPENED}."
-    return f"{which} with {_partner(run)} found {_pairs(run)}{_of_how_many(run)}; only you were told."
+        return f"The run is done; what matches is {UNOPENED}."
+    return f"The run with {_partner(run)} found {_pairs(run)}{_of_how_many(run)}; only you were told."
 
 
 def _pairs(run: Remembered) -> str:
     """How many, and of how many that were found where each record is kept in one pair alone."""
     assert run.matches is not None
-    told = counted(run.matches, "pair" if run.series is None else "new pair")
+    told = counted(run.matches, "pair")
     found = run.receipt.facts.get("matches_found") if run.receipt is not None else None
     return told if found is None else f"{told}, the best one-to-one set of {found:,}"
 
 
 def _of_how_many(run: Remembered) -> str:
-    """In a series sizes are declared ones, and no measure of what was found."""
-    if run.receipt is None or run.series is not None:
+    if run.receipt is None:
         return ""
     theirs = run.receipt.facts["parties"][run.side.other.value]["records"]
     return f" among {counted(run.records, 'record')} of yours and {theirs:,} of theirs"
@@ -99,8 +97,6 @@ def _tell_shown(run: Remembered) -> str:
 
 
 def _size(run: Remembered) -> str:
-    if run.series is not None:
-        return "the sizes that are declared for your batches"
     return f"how many records you have ({run.records:,})"
 
 
@@ -149,8 +145,7 @@ def _spent(run: Remembered) -> str:
     if run.account is None:
         return "What it spent of your privacy budget is not in the ledger"
     if charged is not None and not is_free(charged):
-        series = f", once for all runs of the series '{run.series.name}'" if run.series is not None else ""
-        return f"It spent {charged.describe()} of the account '{run.dataset}'{series}"
+        return f"It spent {charged.describe()} of the account '{run.dataset}'"
     number = "" if charged is None else f" ({charged.describe()})"
     return f"It spent nothing of the account '{run.dataset}'{number}: {_why_nothing(run)}"
 
@@ -161,8 +156,6 @@ def _why_nothing(run: Remembered) -> str:
         return "an exact answer promises nothing"
     if leaked.epsilon is None:
         return "the agreement calls your bins public, and promises nothing"
-    if run.series is not None:
-        return f"the first run of the series '{run.series.name}' paid for all"
     if not leaked.epsilon:
         return "nothing that noise would have to hide was shown"
     return "what it showed had been paid for before"

@@ -23,7 +23,6 @@ from accord.agreement.disclosure import (
 )
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
-from accord.report import series_section
 from accord.report.charts import POWERS, Bar, dots, short
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
@@ -40,15 +39,13 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     """The page for others."""
     said = receipt.facts
     names = {side: agreement.party(side) for side in Side}
-    which = f", {series_section.name_run(said)}" if "series" in said else ""
     lead = (
-        f"{names[Side.A]} and {names[Side.B]} linked their tables{which}: "
+        f"{names[Side.A]} and {names[Side.B]} linked their tables: "
         f"{_tell_end(agreement, said)}. This page is made from the agreement and "
         "the receipt that both have signed, and from nothing else."
     )
     sections = [
         tell_agreement(agreement),
-        *in_its_series(agreement, said),
         guarantee(agreement),
         tell_learned(agreement, said, LEARNED),
         funnel(agreement, said, None),
@@ -64,12 +61,7 @@ def _tell_end(agreement: Agreement, said: Mapping[str, Any]) -> str:
         return f"{output.asks}, which both learned and this page does not say"
     if output.learner is not None:
         return f"what matches, only {agreement.party(output.learner)} was told"
-    return counted(said["matches"], "new pair" if "series" in said else "pair")
-
-
-def in_its_series(agreement: Agreement, said: Mapping[str, Any]) -> list[Section]:
-    """What a run was in its series, where it is of one."""
-    return [series_section.describe(agreement, said)] if "series" in said else []
+    return counted(said["matches"], "pair")
 
 
 def tell_agreement(agreement: Agreement) -> Section:
@@ -84,7 +76,6 @@ def tell_agreement(agreement: Agreement) -> Section:
         ("Compared", f"{tell_compared(plan.bins)}{passes}; {finds}"),
         *tell_output(agreement),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
-        *([("Series", series_section.tell_declared(agreement))] if agreement.series is not None else []),
         ("Digest", element("code", agreement.digest)),
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
@@ -139,8 +130,6 @@ def guarantee(agreement: Agreement) -> Section:
         if agreement.output.answers
         else " It does not cover sizes, or records that match; those whose match is found are disclosed. It "
         "does not hold where the last column says so."
-        if agreement.series is None
-        else f" {series_section.CONDITION}"
     )
     return Section(
         "What is guaranteed, and when",
@@ -157,8 +146,6 @@ def guarantee(agreement: Agreement) -> Section:
 def protected(agreement: Agreement, side: Side) -> str:
     """For whom the promise to a side is."""
     several = agreement.protocol.records_per_person(side) or 1
-    if agreement.series is not None:
-        return series_section.whom(agreement.series, several)
     return f"each person with up to {several:,} records" if several > 1 else "each record"
 
 
@@ -201,8 +188,7 @@ def _in_numbers(
     if stage.name == "meeting":
         return [f"it said {party['records']:,}."]
     if stage.name == "bins" and agreement.leakage(side).guarantee.told == "noisy counts":
-        where = "in all bins of all its batches so far" if "series" in said else "in all bins"
-        return [f"it showed {party['noisy_total']:,} {where}, dummies included."]
+        return [f"it showed {party['noisy_total']:,} in all bins, dummies included."]
     if stage.name == "comparisons":
         return [f"{said['comparisons']:,} comparisons were made."]
     if stage.name == "matches" and said["matches"] is not None:
@@ -212,7 +198,7 @@ def _in_numbers(
 
 def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> Section:
     """From all pairs to the matches; `real` are the comparisons with a record of one's own, for own eyes."""
-    drawn, made = series_section.widest_bars(agreement, said) if "series" in said else _widest_bars(said)
+    drawn, made = _widest_bars(said)
     drawn.append(Bar("compared in secret", said["comparisons"]))
     if real is not None:
         drawn.append(Bar("with a real record of yours", real))

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from accord.privacy.events import Cost, describe_cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import AnswerCell, tell_cell
-from accord.report import receipt_page, series_section
+from accord.report import receipt_page
 from accord.report.charts import Bar, amounts, bars, fill
 from accord.report.in_brief import tell_in_brief
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
 from accord.run.answered import HIDDEN, UNOPENED
-from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt
-from accord.side import Side
+from accord.run.remembered import Forgotten, Remembered, no_receipt
 from accord.state.accounts import Account
 from accord.wording import counted, lasting, sized, tell_share
 
@@ -33,7 +32,6 @@ def describe_run(run: Remembered) -> str:
     sections = [
         _what_happened(run),
         receipt_page.tell_agreement(agreement),
-        *_in_its_series(run),
         receipt_page.guarantee(agreement),
         _learned(run),
         _spent(run),
@@ -110,49 +108,15 @@ def _learned(run: Remembered) -> Section:
 
 
 def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
-    """What the table was; in a series also what was new in it, which the partner was not told."""
-    if run.series is None:
-        snapshot = f", snapshot '{run.snapshot}'" if run.snapshot else ""
-        return [("Table", f"{counted(run.records, 'record')} of the data set '{run.dataset}'{snapshot}")]
-    place = 0 if run.side is Side.A else 1
-    batches = counted(run.series.meeting.total[place], "batch", "batches")
-    shown = f"the data set '{run.dataset}'; {run.records:,} records are declared for {batches}"
-    which = f"run {run.series.run:,} of '{run.series.name}' with {run.agreement.party(run.side.other)}"
-    return [("Series", which), ("Table", shown), ("New in it", _tell_found(run, run.series))]
-
-
-def _in_its_series(run: Remembered) -> list[Section]:
-    if run.receipt is not None:
-        return receipt_page.in_its_series(run.agreement, run.receipt.facts)
-    none = f"The receipt says which batches met. {no_receipt(run.ended)}"
-    return [] if run.series is None else [Section(series_section.TITLE, _missing(none))]
-
-
-def _tell_found(run: Remembered, series: InSeries) -> Markup | str:
-    """What a run found in its owner's table."""
-    if series.found is None:
-        gone = "The ledger does not have it any more: what the series had stored was forgotten."
-        return element("span", gone, _class="missing")
-    gone = _tell_gone(series.found.gone)
-    if series.found.arrived is None:
-        return f"no batch: the partner had not seen the one before; {gone}"
-    assert run.agreement.series is not None
-    batch = series.meeting.total[0 if run.side is Side.A else 1] - 1
-    declared = run.agreement.series.declared(run.side, batch)
-    return f"{counted(series.found.arrived, 'record')}, of {declared:,} declared; {gone}"
-
-
-def _tell_gone(gone: int) -> str:
-    if not gone:
-        return "none is gone or changed since the look before"
-    return f"{counted(gone, 'record is', 'records are')} gone or changed, and dummies stand in for that"
+    snapshot = f", snapshot '{run.snapshot}'" if run.snapshot else ""
+    return [("Table", f"{counted(run.records, 'record')} of the data set '{run.dataset}'{snapshot}")]
 
 
 def _spent(run: Remembered) -> Section:
     if run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
     shows = run.agreement.leakage(run.side).guarantee.told == "noisy counts"
-    found = _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
+    found = _charged(run.charged, run.account, shows)
     if run.uncovered:
         told = f"The promise does not hold for {tell_share(run.uncovered, run.records)}. Nobody else is told."
         return Section(found.title, join([paragraph(told), found.body]))
@@ -162,14 +126,11 @@ def _spent(run: Remembered) -> Section:
     return Section(found.title, join([paragraph(each), found.body]))
 
 
-def _charged(charged: Cost | None, account: Account, series: str, shows: bool | None = None) -> Section:
+def _charged(charged: Cost | None, account: Account, shows: bool | None = None) -> Section:
     """What was paid; `shows` says whether the protocol shows counts at all, None where that is forgotten."""
     of_run = describe_cost(charged)
     if charged is None:
         of_run += ", and nothing is charged"
-    elif series:
-        paid = f"for all runs of the series '{series}', however many there will be"
-        of_run += f": {paid}" if charged.epsilon else f": the first run of the series '{series}' paid for all"
     elif shows is False and not charged.epsilon:
         of_run += ": this protocol shows no counts, so nothing is charged"
     elif not charged.epsilon:
@@ -225,25 +186,11 @@ def _bins(run: Remembered) -> Section:
         return Section(title, _missing("The slots of this run cannot be read any more."))
     real, dummies = int(bins.real.sum()), int(bins.dummies.sum())
     says = (
-        f"{_tell_bins(run, len(bins.real))}, the largest first: {real:,} slots hold records and {dummies:,} "
-        f"({dummies / max(1, real + dummies):.0%}) are dummies{_as_dummies(run)}. The partner saw how "
+        f"{counted(len(bins.real), 'bin')}, the largest first: {real:,} slots hold records and {dummies:,} "
+        f"({dummies / max(1, real + dummies):.0%}) are dummies. The partner saw how "
         "long each is and not where it is divided."
     )
     return Section(title, fill("Slots in a bin", says, bins.real, bins.dummies))
-
-
-def _as_dummies(run: Remembered) -> str:
-    """Which slots count as dummies besides."""
-    if run.series is not None and run.series.run > 1:
-        shown = "disclosed before or " if run.agreement.leakage(run.side).fields else ""
-        return f", with the slots of records that were {shown}gone among them"
-    return ""
-
-
-def _tell_bins(run: Remembered, bins: int) -> str:
-    batches = 1 if run.series is None else run.series.meeting.total[0 if run.side is Side.A else 1]
-    each = f" in each of {batches:,} batches" if batches > 1 else ""
-    return f"{counted(bins // batches, 'bin')}{each}"
 
 
 _PHASES = {
@@ -293,12 +240,11 @@ def describe_forgotten(run: Forgotten) -> str:
         ("Partner", run.partner),
         ("Began", run.at[:16].replace("T", " ")),
         ("Table", f"the data set '{run.dataset}'" + (f", snapshot '{run.snapshot}'" if run.snapshot else "")),
-        *([("Series", f"'{run.series}'")] if run.series else []),
         ("Agreement", element("code", run.agreement)),
     ]
     sections = [
         Section("What is missing", _missing(gone)),
         Section("What the ledger knows", facts(shown)),
-        _charged(run.charged, run.account, run.series),
+        _charged(run.charged, run.account),
     ]
     return page(f"Run {run.name} with {run.partner}, forgotten", "For your eyes only.", sections)
