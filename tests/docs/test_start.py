@@ -32,9 +32,9 @@ ROOT = Path(__file__).parents[2]
 SHOPS, REGISTERS = ("north-shop", "south-shop"), ("north-register", "south-register")
 START, FROM_PYTHON = ROOT / "docs" / "start.md", ROOT / "docs" / "notebooks.md"
 PAGES = {ROOT / "README.md": SHOPS, START: REGISTERS}
-# Types, both names, both sizes; copies twice, how many values, how often, which share, how long, sexes, dates
+# Types, both names, both sizes; copies twice, how many values, which share, how long, sexes, dates
 # of birth, what is shown.
-ANSWERS = {"north-register": ["", *REGISTERS, "300", "300", *[""] * 9], "south-register": [""]}
+ANSWERS = {"north-register": ["", *REGISTERS, "300", "300", *[""] * 8], "south-register": [""]}
 PORT = "7000"
 
 
