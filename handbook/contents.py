@@ -39,7 +39,7 @@ CHAPTERS = (
         "Science",
         (
             *("maths", "protocols/index", "engines", "wire", "evaluation", "reproduction"),
-            *("quality", "audit", "privacy-library"),
+            *("quality", "audit"),
         ),
     ),
     Chapter("The project", ("contributing", "reporting", "changelog")),
@@ -83,7 +83,6 @@ TITLES = {
     "evaluation": "The evaluation",
     "reproduction": "Reproducing the evaluation",
     "quality": "Quality next to other tools",
-    "privacy-library": "A library for one's own proofs",
     "reporting": "Reporting a vulnerability",
 }
 """Short names for the side bar, where a page's own title is a sentence."""

@@ -1,4 +1,4 @@
-"""The paper's Figure 1, and a third graph beside its two: who is whose neighbour, by `accord.privacy`.
+"""The paper's Figure 1, and a third graph beside its two: who is whose neighbour.
 
 B's table has up to two of the records 1 to 6, A's has 1 and 2, and what comes out is the size of B's table
 and the records in both [HMFS17, §3.1]. Tables stand in rows by their sizes where all are connected, and in
@@ -7,19 +7,39 @@ rings by their output where that divides them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from math import cos, pi, sin
 
-from accord.privacy import Graph, Problem, all_tables, linkage
-from accord.privacy.problem import Table
 from accord.report.markup import Markup, element, join
 from handbook.drawing import WIDE, drawing, lines
 
+Table = tuple[int, ...]
+Edges = tuple[tuple[Table, Table], ...]
 Places = dict[Table, tuple[float, float]]
 
-TABLES = all_tables(range(1, 7), 0, 1, 2, repeats=False)
-LINKAGE = linkage(lambda a, b: a == b, (1, 2), TABLES)
+TABLES: tuple[Table, ...] = tuple(table for size in range(3) for table in combinations(range(1, 7), size))
+
+
+def _classes() -> list[tuple[Table, ...]]:
+    """The tables by the output: the size, and the records that A has as well."""
+    found = defaultdict(list)
+    for table in TABLES:
+        found[len(table), frozenset(table) & {1, 2}].append(table)
+    return [tuple(tables) for tables in found.values()]
+
+
+def _edges(tables: tuple[Table, ...], records: int) -> Edges:
+    """The pairs of tables that differ in at most so many records."""
+    return tuple(pair for pair in combinations(tables, 2) if len(set(pair[0]) ^ set(pair[1])) <= records)
+
+
+CLASSES = _classes()
+ADDED = _edges(TABLES, 1)
+ALIKE = tuple(edge for tables in CLASSES for edge in combinations(tables, 2))
+REPLACED = tuple(edge for tables in CLASSES for edge in _edges(tables, 2))
 _RADIUS = 13
 _RINGS = (
     *((38, 84, 0), (130, 84, 0), (246, 84, 0), (388, 84, 34)),
@@ -40,7 +60,7 @@ def _rows() -> Places:
 
 def _rings() -> Places:
     found = {}
-    for tables, (x, y, radius) in zip(LINKAGE.classes.values(), _RINGS, strict=True):
+    for tables, (x, y, radius) in zip(CLASSES, _RINGS, strict=True):
         # There and back, so that tables without a common record stand opposite each other.
         half = len(tables) // 2
         for number, table in enumerate((*tables[:half], *reversed(tables[half:]))):
@@ -55,16 +75,25 @@ class Panel:
 
     name: str
     words: str
-    graph: Graph
+    edges: Edges
     places: Callable[[], Places]
     high: float
+    parts: int
+    """How many connected parts the graph has."""
 
 
-_FREE = Problem(lambda table: None, TABLES)
+_PARTS = len(CLASSES)
 PANELS = (
-    Panel("(a) Differential privacy", "one record more or less", _FREE.graph, _rows, 240),
-    Panel("(b) IND-S2PC", "any two tables with the same output", LINKAGE.alike, _rings, 276),
-    Panel("(c) Output-constrained", "the same output, no such table between", LINKAGE.graph, _rings, 276),
+    Panel("(a) Differential privacy", "one record more or less", ADDED, _rows, 240, 1),
+    Panel("(b) IND-S2PC", "any two tables with the same output", ALIKE, _rings, 276, _PARTS),
+    Panel(
+        "(c) Output-constrained",
+        "the same output, no such table between",
+        REPLACED,
+        _rings,
+        276,
+        len(CLASSES),
+    ),
 )
 
 
@@ -73,8 +102,7 @@ def draw_neighbours() -> str:
     shapes, told, top = [], [], 10.0
     for panel in PANELS:
         shapes.append(element("g", *_draw(panel, top)))
-        parts = len(panel.graph.components())
-        told.append(f"{panel.name}, {panel.words}: {len(panel.graph.edges)} edges, {parts} connected parts")
+        told.append(f"{panel.name}, {panel.words}: {len(panel.edges)} edges, {panel.parts} connected parts")
         top += panel.high
     says = f"All tables of up to two of the records 1 to 6; A's table has 1 and 2. {'; '.join(told)}."
     return drawing("Which tables are neighbours", says, top, shapes)
@@ -82,7 +110,7 @@ def draw_neighbours() -> str:
 
 def _draw(panel: Panel, top: float) -> list[Markup]:
     places = {table: (round(x, 1), round(top + y, 1)) for table, (x, y) in panel.places().items()}
-    ends = ((*places[one], *places[two]) for one, two in panel.graph.edges)
+    ends = ((*places[one], *places[two]) for one, two in panel.edges)
     return [
         lines([panel.name], 20, top, "start", "strong"),
         lines([panel.words], 20, top + 19, "start", "quiet small"),

@@ -4,7 +4,7 @@ docs/diagrams/*.txt      →  *.svg beside them
 docs/pictures/demo.txt   →  demo.svg; the text is what `accord demo` showed on a terminal
 docs/results/size.csv    →  docs/pictures/cost.svg
 docs/results/routed.csv, routed-plan.csv  →  docs/pictures/routed.svg
-the graphs of `accord.privacy`  →  docs/pictures/neighbours.svg
+the graphs of neighbours  →  docs/pictures/neighbours.svg
 """
 
 from __future__ import annotations

@@ -6,12 +6,10 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import accord
-import accord.privacy
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,12 +30,11 @@ def test_the_version_is_the_packages() -> None:
     assert accord.__version__ == version("accord")
 
 
-@pytest.mark.parametrize("module", [accord, accord.privacy], ids=lambda module: module.__name__)
-def test_type_checkers_see_the_names_that_are_there(module: ModuleType) -> None:
+def test_type_checkers_see_the_names_that_are_there() -> None:
     """What is imported for them and what is imported at run time are two lists: they must be one."""
     (block,) = (
         node
-        for node in ast.parse(Path(str(module.__file__)).read_text()).body
+        for node in ast.parse(Path(accord.__file__).read_text()).body
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
     seen = {}
@@ -46,7 +43,7 @@ def test_type_checkers_see_the_names_that_are_there(module: ModuleType) -> None:
         for name in node.names:
             assert name.name == name.asname, "only so is it exported"
             seen[name.name] = node.module
-    assert seen == module._FACE
+    assert seen == accord._FACE
 
 
 USER = '''
@@ -58,7 +55,6 @@ from types import ModuleType
 import pyarrow as pa
 
 import accord
-import accord.privacy
 
 made: pa.Table = pa.table({"id": ["a"]})
 agreement: accord.Agreement = accord.read_agreement(Path("agreement.toml"))

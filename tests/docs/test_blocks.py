@@ -92,7 +92,7 @@ def runner(page: Path, mark: str) -> object:
     if kind in ("sh", "python"):
         return test_docs if page in test_docs.PAGES else None
     if kind == "console":
-        answered = dict.fromkeys((test_privacy.PAGE, test_privacy.NOISES), test_privacy)
+        answered = {test_privacy.PAGE: test_privacy}
         return (answered | {test_audit.PAGE: test_audit}).get(page)
     return test_toml_is_understood if kind == "toml" else None
 

@@ -108,14 +108,14 @@ def test_the_figure_of_routed_linkage_has_a_dot_for_each_run_and_a_line_for_each
     assert draw_growth(runs, plans.replace("117001024", "217001024")) != drawn
 
 
-def test_the_graphs_of_neighbours_have_the_edges_of_the_library() -> None:
+def test_the_graphs_of_neighbours_have_their_edges() -> None:
     panels = ElementTree.fromstring(draw_neighbours()).findall(f"{SVG}g")
     found = [edges_drawn(panel) for panel in panels]
-    expected = [{frozenset(edge) for edge in panel.graph.edges} for panel in PANELS]
+    expected = [{frozenset(edge) for edge in panel.edges} for panel in PANELS]
     assert found == expected
     # As in the paper: all is connected; all with one output are; a record of two that match nothing is kept.
     assert [len(edges) for edges in found] == [36, 33, 30]
-    assert [len(panel.graph.components()) for panel in PANELS] == [1, 8, 8]
+    assert [panel.parts for panel in PANELS] == [1, 8, 8]
     assert found[1] - found[2] == {
         frozenset(pair) for pair in [((3, 4), (5, 6)), ((3, 5), (4, 6)), ((3, 6), (4, 5))]
     }

@@ -1,4 +1,4 @@
-"""Every example and every number in docs/privacy.md, and of the noises in docs/privacy-library.md."""
+"""Every example and every number in docs/privacy.md."""
 
 from __future__ import annotations
 
@@ -16,18 +16,13 @@ from accord.privacy.calibration import as_claimed
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "privacy.md"
-NOISES = DOCS / "privacy-library.md"
 
 
 def test_commands_answer_as_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    blocks = [
-        block
-        for page in (PAGE, NOISES)
-        for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.S)
-    ]
+    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.S)
     commands = [part for block in blocks for part in block.split("$ ")[1:]]
     assert len(commands) >= 4
     for command in commands:
@@ -40,7 +35,7 @@ def test_commands_answer_as_printed(
 
 
 def test_python_answers_as_printed() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", NOISES.read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
     (block,) = [block for block in blocks if "bins_per_record=1" in block]
     example = doctest.DocTestParser().get_doctest(block, {}, "noises", None, 0)
     assert doctest.DocTestRunner().run(example) == (0, 3)
@@ -48,7 +43,7 @@ def test_python_answers_as_printed() -> None:
 
 def test_the_table_of_dummies_is_computed() -> None:
     rows = re.findall(
-        r"^\| ([\d.]+) \| (\S+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", NOISES.read_text(), re.M
+        r"^\| ([\d.]+) \| (\S+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE.read_text(), re.M
     )
     assert len(rows) == 4
     for epsilon, delta, *means in rows:
@@ -66,9 +61,7 @@ def test_the_suspicions_are_computed() -> None:
 
 def test_the_table_of_dummies_for_people_is_computed() -> None:
     number = r"([\d.]+)"
-    rows = re.findall(
-        rf"^\| `(\w+)` \| (\d) \| {number} \| {number} \| {number} \|$", NOISES.read_text(), re.M
-    )
+    rows = re.findall(rf"^\| `(\w+)` \| (\d) \| {number} \| {number} \| {number} \|$", PAGE.read_text(), re.M)
     assert len(rows) == 5
     for name, bins, *means in rows:
         found = [as_claimed(name, "1", "2^-40", int(bins), None, records) for records in (1, 2, 5)]

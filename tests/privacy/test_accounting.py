@@ -13,7 +13,6 @@ from accord.errors import UsageError
 from accord.privacy import accounting
 from accord.privacy.accounting import basic, exact, promised, spent
 from accord.privacy.calibration import AnyNoise, calibrate
-from accord.privacy.definition import enumerated_delta
 from accord.privacy.events import (
     NO_COST,
     AllPairs,
@@ -30,6 +29,7 @@ from accord.privacy.events import (
 )
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.randomised_response import Response
+from tests.privacy.definition import enumerated_delta
 
 if TYPE_CHECKING:
     from dp_accounting.pld import privacy_loss_distribution as theirs

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from accord.errors import UsageError
 from accord.privacy.calibration import AnyNoise
-from accord.privacy.definition import enumerated_delta, moved_delta
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.noise import exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace
+from tests.privacy.definition import enumerated_delta, moved_delta
 
 EPSILONS = [Fraction(n, 8) for n in range(0, 25, 3)]
 

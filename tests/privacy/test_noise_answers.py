@@ -63,19 +63,6 @@ def test_what_is_told_of_both_noises_is_what_they_come_to(scales: tuple[float, f
     assert both[far < told].sum() < 0.95
 
 
-@pytest.mark.parametrize("scale", [Fraction(0), Fraction(1, 3), Fraction(5, 2)])
-@pytest.mark.parametrize(("low", "high"), [(0, 0), (-3, 0), (0, 2), (-2, 3)])
-def test_chances_are_those_of_the_shape_and_what_lies_beyond_is_at_the_ends(
-    scale: Fraction, low: int, high: int
-) -> None:
-    found = TwoSided(scale).chances(low, high)
-    shape = probabilities(float(scale)) if scale else np.eye(2 * FAR + 1)[FAR]
-    cut = np.clip(np.arange(-FAR, FAR + 1), low, high)
-    expected = np.bincount(cut - low, weights=shape, minlength=high - low + 1)
-    assert sum(found.values()) == 1
-    assert [float(found[x]) for x in range(low, high + 1)] == pytest.approx(expected, rel=1e-12)
-
-
 def test_a_ring_is_wide_enough_for_the_noise() -> None:
     noise = TwoSided(Fraction(9))
     far = noise.beyond(2.0**-41)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
 from accord.errors import UsageError
-from accord.privacy.definition import moved_delta
 from accord.privacy.noise import exact_delta
 from accord.privacy.noise_geometric import Geometric
 from accord.protocols.laplace import Laplace
@@ -20,6 +19,7 @@ from accord.rules.evaluate import Tables
 from accord.rules.join import full_join
 from accord.secure.ot.engine import OtEngine
 from accord.side import Side
+from tests.privacy.definition import moved_delta
 from tests.privacy.test_losses import assert_just_above, fractions
 from tests.protocols import worlds
 

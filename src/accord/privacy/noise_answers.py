@@ -24,7 +24,6 @@ from fractions import Fraction
 from math import exp, expm1, log
 
 from accord.entropy import Entropy
-from accord.privacy.number import exp as precisely
 
 USUAL = 0.95
 """How often an answer lies as near to the truth as is told."""
@@ -49,15 +48,6 @@ class TwoSided:
     def ratio(self) -> float:
         """Of the probabilities of two neighbours."""
         return exp(-1 / self.scale) if self.scale else 0.0
-
-    def chances(self, low: int, high: int) -> dict[int, Fraction]:
-        """The probabilities of the noise if it is cut to a range that holds 0: what lies beyond an end is put
-        there. To as many digits as `exp` has, for one and the same ratio, so that they sum to 1."""
-        if low == high:
-            return {0: Fraction(1)}
-        ratio = Fraction(precisely(-1 / self.scale)) if self.scale else Fraction(0)
-        inner = {x: (1 - ratio) / (1 + ratio) * ratio ** abs(x) for x in range(low + 1, high)}
-        return {low: ratio**-low / (1 + ratio), **inner, high: ratio**high / (1 + ratio)}
 
     def beyond(self, chance: float) -> int:
         """What its size passes with no more than this chance: of one number, for the width of a ring."""
