@@ -9,7 +9,3 @@ find . -type f \( -name '*.pyi' -o -name '*.px[di]' -o -name '*.pyx' -o -name '*
 rm -rf pyarrow/include pyarrow/src pyarrow/libarrow_python*.so pyarrow/libarrow_python*.so.*.*
 # Tables come from files and databases: no flight server, no store in a cloud.
 rm -rf pyarrow/*flight* pyarrow/libarrow_s3.so.* pyarrow/_s3fs.* pyarrow/*_encryption*
-# Of scipy: graphs, sparse matrices and assignment.
-for part in cluster datasets differentiate fftpack integrate interpolate io misc ndimage odr signal stats; do
-    rm -rf scipy/$part
-done

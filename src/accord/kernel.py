@@ -25,9 +25,9 @@ Loops are vectorised over their rounds. `joined=True` also joins statements that
 words, so that the two words of a block are read as one; numba leaves that off, since LLVM was wrong there in
 the past, and so do we where nothing is won.
 
-Before its first loop numba reads all of `scipy.linalg`, to see whether matrices can be multiplied. No kernel
-does that, and it takes a quarter of a second: a process that is Accord's alone calls `spare_blas()`. In one
-that has loops of somebody else, they may need it.
+Before its first loop numba reads all of `scipy.linalg`, if it is installed, to see whether matrices can be
+multiplied. No kernel does that, and it takes a quarter of a second: a process that is Accord's alone calls
+`spare_blas()`. In one that has loops of somebody else, they may need it.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def test_one_to_one_says_that_dropped_pairs_were_disclosed() -> None:
         assert "a pair that is dropped is not in the output, but was disclosed anyway" in lines
         assert ("at once" in lines) == (one is text)
     told = " ".join(learned_about(parse_agreement(text.replace('"score"', '"pairs"')), Side.B))
-    assert "nothing more for one-to-one: of the pairs found both keep as many as possible" in told
+    assert "nothing more for one-to-one: of the pairs found both keep the first by ids" in told
     assert "a pair that is dropped is not in the output, but was disclosed anyway" in told
     assert "dropped" not in " ".join(learned_about(starter("products"), Side.B))
 

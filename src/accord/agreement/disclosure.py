@@ -127,11 +127,11 @@ def _of_matches(agreement: Agreement, told: Leakage, side: Side) -> tuple[str, .
 def _tell_kept(told: Leakage) -> str:
     dropped = "a pair that is dropped is not in the output, but was disclosed anyway;"
     if not told.chosen_by:
-        kept = "of the pairs found both keep as many as possible with no record twice, by ids alone"
+        kept = "of the pairs found both keep the first by ids with no record twice"
         return f"nothing more for one-to-one: {kept}; {dropped}"
     return (
         f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
-        f"which both keep the one-to-one set of the pairs found with the highest scores; {dropped}"
+        f"which both keep of the pairs found the best first with no record twice; {dropped}"
     )
 
 

@@ -277,8 +277,8 @@ class Agreement(Spec):
     disclose: DisclosedColumns = DisclosedColumns()
     """Columns that a matching record shows, besides its id."""
     one_to_one: OneToOne = False
-    """Keep pairs in which no record appears twice: as many `pairs` as possible, or those with the largest sum
-    of scores. `false` keeps all that were found. What is dropped was disclosed all the same."""
+    """Keep pairs in which no record appears twice, best first: by `score`, or as `pairs` by their ids.
+    `false` keeps all that were found. Dropped pairs were disclosed all the same."""
     most_matches: MostMatches | None = None
     """The most of its own records that each side shows in a run; without it, all that match."""
     engine: EngineOptions

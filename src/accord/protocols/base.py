@@ -67,8 +67,7 @@ Fault = tuple[tuple[str | int, ...], str]
 def _chosen_by(value: object) -> object:
     if value is False or value in ("score", "pairs"):
         return value
-    formerly = '; true was what is "score" now' if value is True else ""
-    raise ValueError(f'must be false, "score" or "pairs"{formerly}')
+    raise ValueError('must be false, "score" or "pairs"')
 
 
 OneToOne = Annotated[Literal[False, "score", "pairs"], BeforeValidator(_chosen_by)]

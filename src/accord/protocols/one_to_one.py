@@ -1,21 +1,20 @@
-"""One-to-one: of the pairs found both sides keep the best set in which no record stands twice.
+"""One-to-one: of the pairs found both sides keep a set in which no record stands twice, best first.
 
 It is computed when the matches are known, by each side for itself, from what both hold. The agreement says
-what makes a set the best:
+what comes first:
 
-    "pairs"   as many pairs as possible: the pairs and their ids are enough, so a match shows nothing for it
-    "score"   the largest sum of scores. It takes the encoded fields of the rule, which every disclosed record
+    "pairs"   the first by id: the pairs and their ids are enough, so a match shows nothing for it
+    "score"   the highest score. It takes the encoded fields of the rule, which every disclosed record
               brings along. The agreement names them all as disclosed (agreement/file_meaning.py), so a record
               tells no more than its owner agreed to; and they are sent encoded, not made again from the
               disclosed columns, because only their owner knows how a column writes its dates.
 
 By score, a pair is worth the sum of the scores that the rule asks for in any case: of the rule itself, or of
 the parts of its outermost conjunction. Where the thresholds are not above 0, scores count from there, so that
-no match lowers the sum. `rules/assignment.py` says what the best set is, and why both sides find the same;
+all are positive. `rules/assignment.py` says what the set is, and why both sides find the same;
 the digest of the output compares them (confirm.py).
 
-To choose, all pairs that were found are in memory, unlike in the rest of a run: a choice depends on the whole
-connected part that a pair is in.
+To choose, all pairs that were found are in memory, unlike in the rest of a run.
 
 *Learns*: nothing beyond what was disclosed. Pairs that are dropped were disclosed all the same.
 """
