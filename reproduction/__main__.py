@@ -9,6 +9,7 @@ asked for goes to stdout, the rest to stderr. It ends with
     5    results, figures or the page cannot be written
     11   a claim of the paper fails and nobody has explained why, needs more seeds or lacks its rows (`claims`
          and `all`)
+    12   an audit finds a leak (`audit`)
     130  stopped with Ctrl-C; what is finished is kept
 
 and with 1 and a traceback where the laboratory itself is at fault.
@@ -16,8 +17,7 @@ and with 1 and a traceback where the laboratory itself is at fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,16 +25,18 @@ import typer
 
 from accord import AccordError
 from accord.cli.words import as_options
+from reproduction.audit.command import app as audits
 
 if TYPE_CHECKING:
     from reproduction.lab import Lab
-    from reproduction.sweep import Row, Watch
+    from reproduction.sweep import Row
 
 OTHERS = {
     "claims": "the 21 claims of the paper over several seeds: held, in part, or not",
     "quality": "precision, recall and F1 beside Splink, recordlinkage and anonlink; needs .venv-peers",
     "report": "figures and evaluation.md from the results that are there",
     "all": "everything, then the report",
+    "audit": "whether the partner can tell two tables apart; `audit --help` says more",
 }
 app = typer.Typer(
     add_completion=False,
@@ -138,29 +140,18 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
     import os
 
     from reproduction.catalogue import EXPERIMENTS
+    from reproduction.progress import progress
     from reproduction.provenance import remember
     from reproduction.sweep import carry_out, unfinished
 
     chosen, results = EXPERIMENTS[name], out / "results"
     due, load = len(unfinished(chosen, lab, results)), os.getloadavg()[0]
     try:
-        with _progress(name) as watch:
+        with progress(name) as watch:
             return carry_out(chosen, lab, results, watch)
     finally:
         if len(unfinished(chosen, lab, results)) < due:
             remember(results, name, load)
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Watch]:
-    """A bar on a terminal's stderr, gone when the work is done; nothing in a pipe."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
@@ -223,12 +214,13 @@ def _measure_claims(lab: Lab, data: Path | None, out: Path) -> None:
     """Run what the claims rest on and is not there yet, for each of their seeds."""
     import os
 
+    from reproduction.progress import progress
     from reproduction.provenance import remember
     from reproduction.seeds import FOLDER, found, gather
 
     results, load = out / "results", os.getloadavg()[0]
     before = found(lab.size, lab.seed, results)
-    if gather(lab.size, data, lab.seed, results, _progress) != before:
+    if gather(lab.size, data, lab.seed, results, progress) != before:
         remember(results, FOLDER, load)
 
 
@@ -245,6 +237,8 @@ def _judge(lab: Lab, out: Path) -> None:
 def main() -> None:
     """Run one part and end with its exit code."""
     try:
+        if sys.argv[1:2] == ["audit"]:
+            audits(sys.argv[2:], prog_name="python -m reproduction audit")
         app(prog_name="python -m reproduction")
     except AccordError as error:
         typer.echo(f"reproduction: {as_options(error)}", err=True)

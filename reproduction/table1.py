@@ -22,8 +22,8 @@ import numpy as np
 
 from accord import Agreement, simulate
 from accord.agreement.adjusting import adjust
-from accord.auditing.cases import WHY, built_in, options
-from accord.auditing.protocol import audit
+from reproduction.audit.cases import WHY, built_in, options
+from reproduction.audit.protocol import audit
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import DELTA, laplace
 from reproduction.size import gamma

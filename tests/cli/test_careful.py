@@ -64,11 +64,13 @@ def test_a_damaged_gz_is_a_file_that_cannot_be_read(content: bytes, tmp_path: Pa
 
 def test_a_page_replaces_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("mine")
-    done = accord(tmp_path, "audit", "noise", "--html", "x.html")
+    accord(tmp_path, "init", "--template", "products")
+    planning = ("plan", "agreement.toml", "--records", "100", "100", "--html", "x.html")
+    done = accord(tmp_path, *planning)
     assert done.returncode == 5, done.stderr
     assert "Name another place with --html" in done.stderr
     assert (tmp_path / "x.html").read_text() == "mine"
-    assert accord(tmp_path, "audit", "noise", "--html", "x.html", "--force").returncode == 0
+    assert accord(tmp_path, *planning, "--force").returncode == 0
     assert "<svg" in (tmp_path / "x.html").read_text()
 
 

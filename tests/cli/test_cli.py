@@ -84,7 +84,7 @@ def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "80")
     order = (
         "generate, init, check, simulate, identity, partner add, partner list, partner remove, "
-        "ledger budget, ledger, runs, state check, audit agreement, audit noise"
+        "ledger budget, ledger, runs, state check, audit"
     )
     for words in order.split(", "):
         if words == "partner add":

@@ -115,7 +115,7 @@ def test_bash_is_given_words_as_they_would_be_typed(state: Path) -> None:
         ("accord partner remove s", "south-shop"),
         ("accord link --dataset p", "products"),
         ("accord ledger budget p", "products"),
-        ("accord audit agreement --dataset p", "products"),
+        ("accord audit --dataset p", "products"),
         ("accord resume 0", "0c2c3a72522b789d"),
         ("accord receipt verify 6", "64b0dc2671d70861"),
         ("accord forget 6", "64b0dc2671d70861"),

@@ -1,4 +1,4 @@
-"""`accord ledger`, `accord forget` and `accord audit noise` as a user meets them."""
+"""`accord ledger` and `accord forget` as a user meets them."""
 
 from __future__ import annotations
 
@@ -159,80 +159,3 @@ def test_what_was_charged_is_not_forgotten_by_mistake(accord: Accord) -> None:
 def test_forgetting_what_is_not_there(accord: Accord) -> None:
     code, _, err = accord("forget", "r9")
     assert (code, err) == (2, "accord: The ledger knows no run 'r9'. `accord ledger` lists them.\n")
-
-
-AUDIT = (
-    "audit",
-    "noise",
-    "geometric",
-    "--epsilon",
-    "1.6",
-    "--delta",
-    "1e-5",
-    "--bins-per-record",
-    "1",
-)
-
-
-def test_an_audit_as_json(accord: Accord) -> None:
-    code, out, err = accord(*AUDIT, "--json")
-    body = json.loads(out)
-    assert (code, err) == (0, "")
-    assert (body["epsilon"], body["delta_claimed"], body["kept"]) == (1.6, 1e-5, True)
-    assert body["delta_exact"] == pytest.approx(9.7588514e-06, rel=1e-6)
-    assert body["expected_dummies"] == pytest.approx(10.171, abs=1e-3)
-    at = {point["epsilon"]: point["delta"] for point in body["curve"]}
-    assert at[1.6] == body["delta_exact"]
-    assert list(at.values()) == sorted(at.values(), reverse=True)
-
-
-def test_an_audit_as_text(accord: Accord) -> None:
-    code, out, _ = accord(*AUDIT)
-    assert code == 0
-    assert "δ exact           9.75885e-06  (kept)" in out
-    assert "10.2 expected, sd 3.1, 99.9 % at most 28" in out
-
-
-def test_an_audit_finds_the_paper_out(accord: Accord) -> None:
-    _, out, _ = accord("audit", "noise", "paper-2017", "--epsilon", "0.1", "--delta", "1e-5")
-    assert "1.00891e-05  (NOT kept)" in out
-
-
-def test_an_audit_warns_on_stderr(accord: Accord) -> None:
-    code, out, err = accord(*AUDIT, "--records", "1000000", "--json")
-    assert code == 0
-    assert err.startswith("Warning: δ = 0.00001 is more than 1/n")
-    assert json.loads(out)["warnings"]
-
-
-def test_an_audit_of_nonsense_is_refused(accord: Accord) -> None:
-    code, out, err = accord("audit", "noise", "geometric", "--epsilon", "0")
-    assert (code, out) == (2, "")
-    assert "ε must be above 0" in err
-
-
-def test_an_audit_is_drawn(accord: Accord, tmp_path: Path) -> None:
-    assert accord(*AUDIT, "--html", str(tmp_path / "a.html"))[0] == 0
-    assert "<polyline" in (tmp_path / "a.html").read_text()
-    assert accord(*AUDIT, "--html", str(tmp_path / "a.txt"))[0] == 5
-    assert accord(*AUDIT, "--html", str(tmp_path / "no" / "a.html"))[0] == 5
-
-
-def test_an_audit_for_people(accord: Accord) -> None:
-    """What several records of a person cost, beside the bound for groups and beside one record."""
-    people = (*AUDIT, "--records-per-person", "3")
-    code, out, _ = accord(*people)
-    assert code == 0
-    assert "bins per record 1, records per person 3\n" in out
-    assert "one by one" in out
-    body, single = (json.loads(accord(*typed, "--json")[1]) for typed in (people, AUDIT))
-    assert (body["records_per_person"], single["records_per_person"]) == (3, 1)
-    assert body["kept"]
-    assert 2.5 * single["expected_dummies"] < body["expected_dummies"]
-    assert body["expected_dummies"] <= body["expected_dummies_one_by_one"]
-    assert single["expected_dummies_one_by_one"] is None
-    at = {point["epsilon"]: point["delta"] for point in body["curve"]}
-    assert at[1.6] == body["delta_exact"]
-    code, out, err = accord("audit", "noise", "paper", "--records-per-person", "3")
-    assert (code, out) == (2, "")
-    assert "needs the noise 'auto', 'geometric' or 'gaussian'" in err

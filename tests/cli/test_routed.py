@@ -150,7 +150,7 @@ def test_a_check_counts_whom_the_promise_does_not_cover(folder: Path) -> None:
         ("check", "agreement.toml", "a.csv", "--party", "alice"),
         ("plan", "agreement.toml", "--records", "1000", "1000"),
         ("plan", "agreement.toml", "a.csv", "--party", "alice", "--records", "60", "60"),
-        ("audit", "agreement", "agreement.toml"),
+        ("audit", "agreement.toml"),
     ],
     ids=" ".join,
 )

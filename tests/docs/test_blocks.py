@@ -49,6 +49,9 @@ NOT_RUN = {
     "small by tests/reproduction",
     ("reproduction/README.md", "python -m reproduction.taxi_files"): "needs a public file of some gigabytes; "
     "tests/reproduction/test_taxi_files.py makes small ones",
+    ("reproduction/README.md", "python -m reproduction audit"): "hundreds of linkages; "
+    "tests/reproduction/audit has its own",
+    ("reproduction/README.md", "leaky: unshuffled"): "the answer of the command above",
     ("examples/README.md", "python3 -m venv"): f"{SET_UP}; the notebooks are run by test_notebooks.py",
     ("docs/quality.md", "make quality"): "takes hours, and packages of peers",
     ("docs/databases.md", "# ~/.pg_service.conf"): "a file of libpq's that names the reader's own server; "

@@ -31,12 +31,12 @@ def scripts(page: Path) -> list[str]:
     return [re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port[0]], s) for s in blocks(page, "sh")]
 
 
-# The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
+# The example of a resumed run needs one that lasts; with workers
 # there are six processes; every month has two linkages; a count learns a rule; plans measure the machine;
 # files and databases of every kind have two dozen commands, fields and learning one of each sort, and all of
 # them their own tests. Whether commands and options of every page are there, test_blocks.py says each time.
 LONG = {
-    *("agree.md", "audit.md", "cores.md", "count.md", "databases.md", "epsilon.md", "fields.md", "judge.md"),
+    *("agree.md", "cores.md", "count.md", "databases.md", "epsilon.md", "fields.md", "judge.md"),
     *("learning.md", "monthly.md", "prepare.md", "resume.md"),
 }
 EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES]

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from accord.auditing.bounds import at_least, at_most, epsilon_bound
 from accord.datasets.starter import starter
 from accord.privacy.accounting import exact
 from accord.privacy.calibration import as_claimed, calibrate
@@ -28,6 +27,7 @@ from accord.privacy.randomised_response import both_in_block
 from accord.secure.circuit import AtMost, Hamming, Input, Node, Opened
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.held import layout_of
+from reproduction.audit.bounds import at_least, at_most, epsilon_bound
 from tests.docs.test_numbers import DOCS, sections
 from tests.privacy import test_noise_laplace as laplace
 

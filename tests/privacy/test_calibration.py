@@ -10,7 +10,7 @@ import pytest
 
 from accord.errors import UsageError
 from accord.exact import Number
-from accord.privacy.calibration import as_claimed, audit, calibrate
+from accord.privacy.calibration import as_claimed, calibrate
 from accord.privacy.noise import NAMES, exact_delta
 from accord.privacy.noise_geometric import SHARES, Geometric
 
@@ -141,12 +141,3 @@ def test_people_cost_less_than_the_records_of_each_one_by_one(name: str) -> None
     at_once = calibrate(name, epsilon, delta, 2, records_per_person=records)
     assert at_once.kept
     assert at_once.expected_dummies < by_steps
-
-
-def test_the_curve_holds_the_promise_and_the_exact_delta_elsewhere() -> None:
-    setting = as_claimed("paper", "0.4", "1e-5", 2)
-    curve = dict(audit(setting).curve)
-    assert curve[Fraction("0.4")] == setting.delta_exact
-    assert curve[Fraction("0.2")] == exact_delta(setting.noise, 2, Fraction("0.2"))
-    assert max(curve) == Fraction("0.6")
-    assert min(curve) == 0

@@ -14,10 +14,7 @@ from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
-from accord.privacy.budget import Budget
-from accord.privacy.calibration import as_claimed, audit
 from accord.protocols.parts.answers import decode_answer
-from accord.report.audit_page import describe_noise_audit, describe_protocol_audit
 from accord.report.plan_page import describe_plan
 from accord.report.receipt_page import share
 from accord.report.run_page import describe_forgotten, describe_run
@@ -28,7 +25,6 @@ from accord.simulation.pair import simulate
 from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
-from tests.report.test_audit_page import agreement_page, verdict
 from tests.run import faults
 
 if TYPE_CHECKING:
@@ -81,9 +77,6 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     yield "forgotten", describe_forgotten(gone)
     yield "plan", describe_plan(plan(starter("places"), records=(400, 400)))
     yield "simulated", _simulated()
-    yield "noise", describe_noise_audit(audit(as_claimed("geometric", "1.6", "2^-40")))
-    yield "agreement", agreement_page(starter("people"), Budget(None, 0))
-    yield "leaky", describe_protocol_audit("laplace", verdict(2.45), 200)
 
 
 def _written(known: Remembered, folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ import accord
 
 ROOT = Path(__file__).parents[2]
 Listed = Mapping[str, frozenset[str]]
-"""Module → the files that may import it; none stands for all."""
+"""Module → the files, or folders, that may import it; none stands for all."""
 
 
 def listed() -> Listed:
@@ -21,7 +21,7 @@ def listed() -> Listed:
     section = text.split("## What the laboratory may import\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `(accord\.[\w.]+)` \| (all|`[^|]+`) \| [^|]{10,} \|$", section, re.M)
     assert len(rows) == section.count("\n| `")
-    return {module: frozenset(re.findall(r"`([\w.]+)`", users)) for module, users in rows}
+    return {module: frozenset(re.findall(r"`([\w./]+)`", users)) for module, users in rows}
 
 
 def imported(source: str) -> Iterator[str]:
@@ -48,32 +48,35 @@ def _on_the_face(name: str) -> str:
 def faults(name: str, source: str, allowed: Listed) -> list[str]:
     """What a file imports and may not."""
     found = {module for module in imported(source) if re.match(r"accord\b", module)} - {"accord"}
-    return sorted(module for module in found if name not in _users(module, allowed, name))
+    return sorted(module for module in found if not lines_for(module, allowed, name))
 
 
-def _users(module: str, allowed: Listed, name: str) -> frozenset[str]:
-    home = _home(module, allowed)
-    return frozenset() if home is None else allowed[home] or frozenset([name])
-
-
-def _home(module: str, allowed: Listed) -> str | None:
-    """The line of the list that a module falls under: its own, or that of its package."""
-    return next((each for each in allowed if f"{module}.".startswith(f"{each}.")), None)
+def lines_for(module: str, allowed: Listed, name: str) -> list[str]:
+    """The lines of the list by which a file may import the module: its own, or of a package around it."""
+    around = [each for each in allowed if f"{module}.".startswith(f"{each}.")]
+    return [each for each in around if not allowed[each] or name in allowed[each]]
 
 
 FILES = sorted((ROOT / "reproduction").glob("**/*.py"))
+FOLDERS = {"audit"}
+"""Folders that the list names as a whole."""
+
+
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/" if path.parent.name in FOLDERS else path.name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_laboratory_keeps_to_the_face_and_the_list(path: Path) -> None:
-    assert faults(path.name, path.read_text(encoding="utf-8"), listed()) == []
+    assert faults(name_of(path), path.read_text(encoding="utf-8"), listed()) == []
 
 
 def test_the_list_holds_nothing_that_is_not_used() -> None:
     allowed, used = listed(), set()
     for path in FILES:
-        homes = {_home(module, allowed) for module in imported(path.read_text(encoding="utf-8"))}
-        used |= {(home, path.name if allowed[home] else "") for home in homes if home is not None}
+        name = name_of(path)
+        for module in imported(path.read_text(encoding="utf-8")):
+            used |= {(line, name if allowed[line] else "") for line in lines_for(module, allowed, name)}
     assert used == {(module, user) for module, users in allowed.items() for user in users or [""]}
 
 

@@ -17,7 +17,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import audit, bench, forget, identity, ledger, link, receipt, state
+from accord.cli import bench, forget, identity, ledger, link, receipt, state
+from accord.cli.audit import audit
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.frequencies import frequencies
@@ -72,7 +73,7 @@ app.command(epilog=example("accord runs"))(runs)
 app.command(epilog=example("accord report 64b0dc2671d70861 --out report.html"))(report)
 app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
-app.add_typer(audit.app, name="audit")
+app.command(epilog=example("accord audit agreement.toml --records 5000"))(audit)
 app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")

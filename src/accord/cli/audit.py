@@ -1,130 +1,181 @@
-"""`accord audit`: check a claim, by computation or by experiment."""
+"""`accord audit`: all that can be said of an agreement's privacy without a run."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.audit_agreement import agreement
-from accord.cli.audit_protocol import protocol
-from accord.cli.options import example
-from accord.cli.pages import HtmlFile, require_page, write_page
+from accord.cli.completion import complete_account
+from accord.cli.ledger import open_ledger
+from accord.cli.options import Json, named_state
 from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
-    from accord.privacy.calibration import Audit, Setting
-
-app = typer.Typer(
-    help="Test the privacy claims of noise, agreements and protocols.",
-    epilog=example("accord audit agreement agreement.toml"),
-    no_args_is_help=True,
-)
+    from accord.agreement.document import Agreement
+    from accord.forecast.promises import Afterwards, Composed, SideFacts
 
 
-@app.callback()
-def audits() -> None:
-    """Test the privacy claims of noise, agreements and protocols."""
-
-
-app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))(agreement)
-app.command(epilog=example("accord audit protocol laplace --case crowd --trials 500"))(protocol)
-
-
-@app.command(epilog=example("accord audit noise --epsilon 1.6 --delta 2^-40"))
-def noise(
-    noise: Annotated[
+def audit(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
+    records: Annotated[
+        int | None, typer.Option(min=1, help="Rows of a table, if they may be stated.")
+    ] = None,
+    dataset: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise.",
-            show_default=False,
+        typer.Option(
+            help="Your data set as the ledger knows it: what a run would add.",
+            autocompletion=complete_account,
         ),
     ] = None,
-    epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
-    delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
-    bins_per_record: Annotated[int, typer.Option(help="Bins that one record falls into.")] = 1,
-    records_per_person: Annotated[
-        int, typer.Option(help="Records of one person that are hidden at once.")
-    ] = 1,
-    records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be stated.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    page: HtmlFile = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --html.")] = False,
+    party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
+    as_json: Json = False,
 ) -> None:
-    """Print the exact δ(ε) curve of a noise against the claim."""
-    from accord.privacy.calibration import as_claimed, audit
-    from accord.privacy.noise import AUTO
+    """Say what an agreement promises and what is true of it.
 
-    if page is not None:
-        require_page(page, (), force)
-    name = noise or AUTO
-    found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
-    if page is not None:
-        from accord.report.audit_page import describe_noise_audit
+    And who learns what, and what runs add up to.
+    """
+    from accord.agreement.file import read_agreement
+    from accord.errors import AuditError
+    from accord.forecast.promises import side_facts
+    from accord.preparing.facts import facts_of
+    from accord.side import Side
 
-        write_page(page, describe_noise_audit(found), force, private=False)
-    for warning in found.setting.warnings:
-        say(f"Warning: {warning}", err=True)
+    agreed = read_agreement(file)
+    sides = [side_facts(agreed, side, records) for side in Side]
+    account = _account(agreed, records, dataset, party, named_state(context))
+    facts = facts_of(agreed)
     if as_json:
-        typer.echo(_json(found))
+        body = facts | {
+            "sides": {s.side.value: _side_json(s) for s in sides},
+            "account": _after_json(account),
+        }
+        typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
-        say(_text(found))
+        say(_words(file, facts, sides, account))
+    broken = [s.side.value for s in sides if s.noise is not None and not s.noise.kept]
+    if broken:
+        raise AuditError(problem=f"The promise to {' and '.join(broken)} is not kept by the noise.")
+    if account is not None and account.refusal:
+        raise AuditError(problem=f"The budget of '{account.dataset}' does not allow a run.")
 
 
-def _json(found: Audit) -> str:
-    from accord.exact import text
-    from accord.privacy.calibration import one_by_one
+def _account(
+    agreed: Agreement, records: int | None, dataset: str | None, party: str | None, state: Path | None
+) -> Afterwards | None:
+    """What the ledger says of the data set, and would say after a run."""
+    from accord.errors import UsageError
+    from accord.forecast.plan import find_side
+    from accord.forecast.promises import afterwards
 
-    setting = found.setting
-    apart = one_by_one(setting)
-    parameters = {name: str(value) for name, value in vars(setting.noise).items() if name != "window"}
-    body = {
-        "noise": setting.name,
-        "parameters": parameters,
-        "bins_per_record": setting.bins_per_record,
-        "records_per_person": setting.records_per_person,
-        "epsilon": float(setting.epsilon),
-        "delta_claimed": float(setting.delta),
-        "delta_claimed_exactly": text(setting.delta),
-        "delta_exact": setting.delta_exact,
-        "kept": setting.kept,
-        "expected_dummies": setting.expected_dummies,
-        "expected_dummies_one_by_one": apart.expected_dummies if apart is not None else None,
-        "curve": [{"epsilon": float(e), "delta": d} for e, d in found.curve],
-        "warnings": list(setting.warnings),
-    }
-    return json.dumps(body, indent=2, ensure_ascii=False)
-
-
-def _one_by_one(apart: Setting, people: int) -> str:
-    return (
-        f"{apart.expected_dummies:.1f} expected, if noise for single records at ε/{people} had to do by the "
-        "bound for groups"
+    if dataset is None:
+        return None
+    if party is None:
+        raise UsageError(problem="Say with --party whose data set it is.")
+    ledger = open_ledger(state)
+    name = ledger.find_account(dataset)
+    runs = [run for run in ledger.runs() if run.dataset == name]
+    paid = [run.event for run in runs if run.paid]
+    return afterwards(
+        agreed, find_side(agreed, party), records, name, paid, len(runs), ledger.budgets()[name]
     )
 
 
-def _text(found: Audit) -> str:
-    from fractions import Fraction
+def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: Afterwards | None) -> str:
+    from accord.preparing.words import describe_learned
 
-    from accord.exact import text
-    from accord.privacy.calibration import one_by_one
-
-    setting, window = found.setting, found.setting.noise.window
-    most = window.quantile(Fraction(999, 1000))
-    people, apart = setting.records_per_person, one_by_one(setting)
-    of_people = f", records per person {people}" if people > 1 else ""
     lines = [
-        f"{setting.name} noise at ε = {text(setting.epsilon)}, bins per record {setting.bins_per_record}"
-        + of_people,
-        f"  δ claimed         {text(setting.delta)}",
-        f"  δ exact           {setting.delta_exact:.6g}  ({'kept' if setting.kept else 'NOT kept'})",
-        f"  dummies in a bin  {setting.expected_dummies:.1f} expected, sd {window.deviation:.1f}, "
-        f"99.9 % at most {most}",
-        *([f"  one by one        {_one_by_one(apart, people)}"] if apart is not None else []),
-        "",
-        "       ε   exact δ(ε)",
+        str(path),
+        f"Digest     {facts['digest']}",
+        f"Protocol   {facts['protocol']}, {counted(facts['bins'], 'bin')}",
     ]
-    eighths = [(e, d) for e, d in found.curve if (8 * e / setting.epsilon).denominator == 1]
-    return "\n".join(lines + [f"{float(e):8.4g}   {d:.4g}" for e, d in eighths])
+    for side in sides:
+        lines += ["", f"The guarantee of {facts['parties'][side.side.value]} ({side.side.value})"]
+        lines += [f"  {line}" for line in _side_lines(side)]
+    if account is not None:
+        lines += ["", f"The account of {account.dataset}"]
+        lines += [f"  {line}" for line in _account_lines(account)]
+    return "\n".join([*lines, *describe_learned(facts)])
+
+
+def _side_lines(facts: SideFacts) -> list[str]:
+    from accord.privacy.events import tell_unless
+    from accord.privacy.number import show
+
+    if facts.cost is None:
+        return [f"none: {facts.tell_nothing()}"]
+    epsilon, delta = facts.cost.epsilon, facts.cost.delta
+    unless = tell_unless(facts.cost.unless)
+    lines = [
+        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {facts.whom}{unless}",
+        f"in words     {facts.tell_suspicion()}",
+    ]
+    if facts.noise is not None:
+        noise = facts.noise
+        lines += [
+            f"δ exact      {noise.delta_exact:.4g}  ({'kept' if noise.kept else 'NOT kept'})",
+            f"noise        {noise.name}, for records in up to {counted(noise.bins_per_record, 'bin')}",
+            f"dummies      {noise.expected_dummies:.1f} in a bin, {facts.dummies:,.0f} in all, expected",
+            "run again    under the same --snapshot: nothing more, since the same noise is used",
+        ]
+    if facts.again is not None:
+        lines.append(f"{facts.again.releases} runs      {facts.again.tell()}, with other snapshots")
+    return lines + [f"warning      {line}" for line in facts.warnings]
+
+
+def _account_lines(account: Afterwards) -> list[str]:
+    return [
+        f"spent        {account.before.tell() if account.before.releases else 'nothing'}",
+        f"after a run  {account.after.tell()}, unless its snapshot is paid for",
+        f"verdict      {account.verdict}",
+    ]
+
+
+def _side_json(facts: SideFacts) -> dict[str, Any]:
+    noise = facts.noise
+    return {
+        "epsilon": None if facts.cost is None else float(facts.cost.epsilon),
+        "delta": None if facts.cost is None else float(facts.cost.delta),
+        "unless": "" if facts.cost is None else facts.cost.unless,
+        "records_per_person": facts.records_per_person,
+        "delta_exact": noise.delta_exact if noise else None,
+        "kept": noise.kept if noise else None,
+        "public": facts.public,
+        "beyond_epsilon": facts.beyond,
+        "noise": noise.name if noise else None,
+        "bins_per_record": noise.bins_per_record if noise else None,
+        "expected_dummies": facts.dummies,
+        "again": _composed_json(facts.again),
+        "warnings": list(facts.warnings),
+    }
+
+
+def _after_json(account: Afterwards | None) -> dict[str, Any] | None:
+    if account is None:
+        return None
+    return {
+        "dataset": account.dataset,
+        "before": _composed_json(account.before),
+        "after": _composed_json(account.after),
+        "allowed": not account.refusal,
+        "refusal": account.refusal,
+    }
+
+
+def _composed_json(found: Composed | None) -> dict[str, Any] | None:
+    from accord.privacy.number import round_off
+
+    if found is None:
+        return None
+    sums = found.sums
+    return {
+        "releases": found.releases,
+        "epsilon": None if sums is None else float(round_off(sums.epsilon)),
+        "delta": None if sums is None else float(round_off(sums.delta)),
+        "unless": "" if sums is None else sums.unless,
+        "epsilon_composed": None if sums is None else found.epsilon,
+    }

@@ -1,13 +1,11 @@
-"""Calibration: the least expected noise that truly is (ε, δ), and the exact curve δ(ε) of a setting.
+"""Calibration: the least expected noise that truly is (ε, δ).
 
 Each noise proposes settings in order of their expected dummies, from float estimates; the first whose exact
 δ(ε), rounded up, is at most δ is taken. So a wrong estimate can cost dummies and never privacy. Expected cost
 depends on the noise only through its mean, since the two parties draw independently: the mean is the right
 thing to minimise, and `auto` takes the mechanism with the lesser one. The two sides calibrate apart, each
 with its own ε, δ, bins per record and records per person.
-
-A promise (ε, δ) is one point; the curve says what holds at every other ε as well, and whether the point lies
-above it. Every δ is rounded up.
+Every δ is rounded up.
 """
 
 from __future__ import annotations
@@ -29,14 +27,11 @@ from accord.privacy.noise import (
     NAMES,
     ONLY_FOR_PEOPLE,
     exact_delta,
-    losses,
-    table_delta,
-    table_distance,
 )
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace, negligible, published, shift_bounds
-from accord.privacy.number import exact, exp
+from accord.privacy.number import exact
 from accord.privacy.window import reach
 
 AnyNoise = Geometric | Gaussian | Laplace
@@ -45,8 +40,6 @@ LEAST_DELTA = Fraction(1, 1 << 128)
 MOST_EPSILON = 64
 WORRYING_EPSILON = 10
 _TRIES = 600
-POINTS = 60
-PROMISED = 40
 
 
 @dataclass(frozen=True)
@@ -215,37 +208,3 @@ def _least_shift(e: Fraction, d: Fraction, bins: int, verify: Callable[[AnyNoise
         middle = (low + high) // 2
         low, high = (low, middle) if verify(Laplace(middle, slope, cut)) else (middle + 1, high)
     return Laplace(high, slope, cut)
-
-
-@dataclass(frozen=True)
-class Audit:
-    """A setting and its curve: (ε, δ(ε)) from 0 to 1.5 times the claimed ε, which is among them."""
-
-    setting: Setting
-    curve: tuple[tuple[Fraction, float], ...]
-
-
-def audit(setting: Setting) -> Audit:
-    """Compute the curve."""
-    changed = setting.bins_per_record, setting.records_per_person
-    found = losses(setting.noise, *changed)
-    distance = table_distance(setting.noise, *changed)
-    # The curve falls off a cliff at ε, so it is also computed close before it.
-    shares = {Fraction(i, PROMISED) for i in range(POINTS + 1)} | {1 - Fraction(1, 10**i) for i in (2, 3, 4)}
-    grid = sorted(setting.epsilon * share for share in shares)
-    return Audit(setting, tuple((e, min(1.0, found.delta(e) + table_delta(distance, e))) for e in grid))
-
-
-def one_by_one(setting: Setting) -> Setting | None:
-    """What the bound for groups asks for the same promise to people: noise for single records at ε/g, with
-    δ/(1 + e^(ε/g) + … + e^((g−1)ε/g)) [MATHS §1.4]. None for one record a person, or if there is no such
-    noise."""
-    records = setting.records_per_person
-    if records == 1:
-        return None
-    share = setting.epsilon / records
-    delta = setting.delta / sum(Fraction(exp(i * share)) for i in range(records))
-    try:
-        return as_claimed(setting.name, share, delta, setting.bins_per_record)
-    except UsageError:
-        return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import EXACT
 from accord.agreement.document import Agreement
-from accord.auditing.setting import side_facts
+from accord.forecast.promises import side_facts
 from accord.privacy.events import describe_cost, is_free, tell_unless
 from accord.privacy.number import show
 from accord.report.markdown import Markdown, bullets, code, heading, labelled
@@ -259,7 +259,7 @@ def _tell_promises(agreement: Agreement) -> str:
     for side in Side:
         told = agreement.leakage(side)
         promises.append(f"{agreement.party(side)}: {describe_cost(told.cost)}")
-    return f"{'; '.join(promises)}. Proof: `accord audit agreement` computes δ."
+    return f"{'; '.join(promises)}. Proof: `accord audit` computes δ."
 
 
 def _signed(agreement: Agreement, receipt: Receipt | None) -> Iterator[Markdown]:

@@ -22,14 +22,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
-from accord.auditing.cases import Case
-from accord.auditing.learner import Event, Floats, learn, varying
-from accord.auditing.programs import Maker, honest
-from accord.auditing.questions import OneRun, Question
-from accord.auditing.views import View, find_features, rows
 from accord.entropy import Seeded
 from accord.errors import UsageError
+from reproduction.audit.bounds import at_least, at_most, delta_bound, epsilon_bound
+from reproduction.audit.cases import Case
+from reproduction.audit.learner import Event, Floats, learn, varying
+from reproduction.audit.programs import Maker, honest
+from reproduction.audit.questions import OneRun, Question
+from reproduction.audit.views import View, find_features, rows
 
 T = TypeVar("T")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accord.auditing.cases import Case, built_in, options
-from accord.auditing.programs import (
+from accord.entropy import Seeded
+from accord.errors import UsageError
+from accord.side import Side
+from reproduction.audit.cases import Case, built_in, options
+from reproduction.audit.programs import (
     ABORTED,
     BROKEN,
     Maker,
@@ -16,11 +19,8 @@ from accord.auditing.programs import (
     redrawn,
     unshuffled,
 )
-from accord.auditing.questions import OneRun
-from accord.auditing.views import View
-from accord.entropy import Seeded
-from accord.errors import UsageError
-from accord.side import Side
+from reproduction.audit.questions import OneRun
+from reproduction.audit.views import View
 
 
 def case(name: str = "laplace") -> Case:

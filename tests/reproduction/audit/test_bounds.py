@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
+from reproduction.audit.bounds import at_least, at_most, delta_bound, epsilon_bound
 
 
 @given(

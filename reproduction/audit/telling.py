@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accord.auditing.histories import History
-from accord.auditing.protocol import Finding, Verdict
 from accord.privacy.events import tell_unless
+from reproduction.audit.histories import History
+from reproduction.audit.protocol import Finding, Verdict
 
 NO_PROOF = (
     "An audit can find a leak but cannot prove that there is none; the proof is under 'Privacy' in Accord's "

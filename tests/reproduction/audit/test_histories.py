@@ -23,9 +23,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.auditing.cases import options
-from accord.auditing.histories import ACCOUNT, SPELLINGS, History, histories
-from accord.auditing.protocol import ask
 from accord.entropy import Seeded
 from accord.errors import AccordError
 from accord.fields.columns import Records
@@ -37,6 +34,9 @@ from accord.state.accounts import account
 from accord.state.database import Database
 from accord.state.files import make_folder
 from accord.state.ledger import Ask, Ledger
+from reproduction.audit.cases import options
+from reproduction.audit.histories import ACCOUNT, SPELLINGS, History, histories
+from reproduction.audit.protocol import ask
 
 QUIET = options("laplace", "0.3", "1e-3") | {"greedy": False}
 """An ε that few runs could refute."""

@@ -18,18 +18,6 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.auditing.cases import MATCHED, Case, built_in, options
-from accord.auditing.programs import (
-    Maker,
-    Program,
-    forgotten_pass,
-    half_noise,
-    honest,
-    redrawn,
-    unshuffled,
-)
-from accord.auditing.protocol import Finding, Verdict, audit, judge
-from accord.auditing.questions import OneRun
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
 from accord.fields.columns import Integers, Records, rows_of
@@ -46,6 +34,18 @@ from accord.secure.party import Party, Send, receive
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
+from reproduction.audit.cases import MATCHED, Case, built_in, options
+from reproduction.audit.programs import (
+    Maker,
+    Program,
+    forgotten_pass,
+    half_noise,
+    honest,
+    redrawn,
+    unshuffled,
+)
+from reproduction.audit.protocol import Finding, Verdict, audit, judge
+from reproduction.audit.questions import OneRun
 from tests.protocols import worlds
 
 ALPHA = 1e-6

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 
 from accord.agreement.file import parse_agreement
-from accord.auditing.cases import built_in, options
-from accord.auditing.setting import AGAIN, afterwards, composed, side_facts
 from accord.datasets.starter import starter_text
+from accord.forecast.promises import AGAIN, afterwards, composed, side_facts
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import AllPairs, Cost, Promise, released
 from accord.side import Side
+from reproduction.audit.cases import built_in, options
 from tests.protocols import worlds
 
 HALF = Promise(Cost(Fraction(1, 2), Fraction("1e-9")))

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from accord.agreement.file import require_sound
-from accord.auditing.cases import Case, built_in, options, require_neighbours
 from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
@@ -17,6 +16,7 @@ from accord.protocols.intersection import Intersecting
 from accord.protocols.registry import PROTOCOLS
 from accord.protocols.routed import Routed
 from accord.side import Side
+from reproduction.audit.cases import Case, built_in, options, require_neighbours
 
 
 def case() -> Case:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.auditing.learner import Event, learn
+from reproduction.audit.learner import Event, learn
 
 Floats = NDArray[np.float64]
 World = Callable[[np.random.Generator, int], Floats]

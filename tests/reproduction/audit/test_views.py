@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from accord.auditing.cases import built_in, options
-from accord.auditing.programs import honest
-from accord.auditing.questions import OneRun
-from accord.auditing.views import View, find_features, rows
 from accord.entropy import Seeded
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
 from accord.simulation.pair import start_party
+from reproduction.audit.cases import built_in, options
+from reproduction.audit.programs import honest
+from reproduction.audit.questions import OneRun
+from reproduction.audit.views import View, find_features, rows
 
 LAPLACE = options("laplace", "1.6", "1e-5")
 

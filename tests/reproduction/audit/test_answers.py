@@ -12,10 +12,6 @@ import numpy as np
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.auditing.cases import Case, _records, agree_by_key
-from accord.auditing.programs import Maker, Program, honest
-from accord.auditing.protocol import audit
-from accord.auditing.questions import OneRun
 from accord.entropy import Entropy, Seeded
 from accord.fields.columns import Records
 from accord.protocols.parts.answers import Question
@@ -23,6 +19,10 @@ from accord.protocols.routed_answers import AnswerPasses
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+from reproduction.audit.cases import Case, _records, agree_by_key
+from reproduction.audit.programs import Maker, Program, honest
+from reproduction.audit.protocol import audit
+from reproduction.audit.questions import OneRun
 
 EPSILON = "1"
 
@@ -128,7 +128,7 @@ class _Difference:
 @pytest.mark.slow
 def test_noise_that_is_kept_under_a_name_is_convicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By as many trials, two answers with noise of their own are not, though they cost twice ε."""
-    from accord.auditing.views import View
+    from reproduction.audit.views import View
 
     def end(self: View, outcome: object) -> None:
         assert isinstance(outcome, _Difference)

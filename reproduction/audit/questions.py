@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from accord.auditing.cases import Case, require_neighbours
-from accord.auditing.programs import Maker, Program
-from accord.auditing.views import View, record_view, watched_engines
 from accord.entropy import Entropy
 from accord.secure.party import run_pair
 from accord.side import Side
+from reproduction.audit.cases import Case, require_neighbours
+from reproduction.audit.programs import Maker, Program
+from reproduction.audit.views import View, record_view, watched_engines
 
 
 class Question(Protocol):

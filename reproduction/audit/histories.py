@@ -31,9 +31,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
-from accord.auditing.cases import agree_by_key
-from accord.auditing.programs import Program, honest
-from accord.auditing.views import View, record_view, watched_engines
 from accord.entropy import KEY, Entropy, Seeded
 from accord.errors import AccountError, BudgetError, SnapshotError
 from accord.fields.columns import Records
@@ -52,6 +49,9 @@ from accord.simulation.pair import release_of
 from accord.state.accounts import account
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
+from reproduction.audit.cases import agree_by_key
+from reproduction.audit.programs import Program, honest
+from reproduction.audit.views import View, record_view, watched_engines
 
 Points = list[tuple[int, int | None]]
 
@@ -228,13 +228,13 @@ def histories(protocol: Mapping[str, object]) -> tuple[History, ...]:
         "renamed": spelt,
     }
     return tuple(
-        History(name, _WHY[name], side, agreed, made, partners, name == "renamed")
+        History(name, HISTORIES[name], side, agreed, made, partners, name == "renamed")
         for name, made in steps.items()
         for side in Side
     )
 
 
-_WHY = {
+HISTORIES = {
     "left-out": "a record in a bin, or a row that is left out",
     "move": "two snapshots: a record stays, or moves to another bin",
     "insert": "two snapshots: a record is added to one bin, or to another",
@@ -242,3 +242,4 @@ _WHY = {
     "partners": "a record in one bin or another, one snapshot, two partners in turn",
     "renamed": "a record in one bin or another, a limit for one run, and many spellings",
 }
+"""In what the two histories of each name differ."""

@@ -1,0 +1,1 @@
+"""Audits: what a protocol lets the partner tell apart, by experiment."""

@@ -1,1 +1,0 @@
-"""Audits: what a protocol lets the partner tell apart, by experiment; what an agreement costs, by proof."""
