@@ -39,7 +39,7 @@ test: $(VENV)/.dev  ## the fast tests
 	$(PYTEST)
 
 # Where they are: reading all tests takes longer than some of these (tests/conftest.py sees that none is elsewhere).
-WHOLE := tests/benchmarking/test_bench.py tests/cli/test_demo.py tests/docs tests/report/test_pages.py \
+WHOLE := tests/benchmarks/test_compare.py tests/cli/test_demo.py tests/docs tests/report/test_pages.py \
     tests/test_browser.py tests/test_face.py
 # Two processes: beside the fast tests there is no room for more, and the longest of these decides.
 whole: $(VENV)/.dev  ## things as users meet them: the site and pages in a browser, docs as typed

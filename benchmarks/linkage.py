@@ -28,7 +28,6 @@ from typing import Any
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
-from accord.benchmarking.bench import SocketChannel
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import System
@@ -42,6 +41,7 @@ from accord.simulation.pair import peak_mib, start_party
 from accord.state.accounts import set_budget
 from accord.state.folder import open_state
 from accord.table.sinks.files import write_table
+from benchmarks.engines import SocketChannel
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
-from accord.benchmarking.workload import RULES, make_up_table
 from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
 from accord.fields.load import load_records
@@ -36,6 +35,7 @@ from accord.secure.ot.supply import needs
 from accord.secure.party import Party, run_pair
 from accord.side import Side
 from accord.simulation.pair import start_party
+from benchmarks.workload import RULES, make_up_table
 
 Clock = Callable[[], float]
 

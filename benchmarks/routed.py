@@ -37,7 +37,6 @@ from scipy.spatial import cKDTree
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
-from accord.benchmarking.bench import SocketChannel
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
@@ -53,6 +52,7 @@ from accord.secure.party import Meter, Party, meter_party, run
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
 from accord.table.sinks.files import write_table
+from benchmarks.engines import SocketChannel
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
 

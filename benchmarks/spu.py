@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from accord.benchmarking.bench import Measurement, measure
-from accord.benchmarking.workload import RULES, make_up_table
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import AtMost
 from accord.secure.ideal import match
 from accord.side import Side
+from benchmarks.engines import Measurement, measure
+from benchmarks.workload import RULES, make_up_table
 
 ROWS = 1000
 PEERS = Path(".venv-peers/bin/python")

@@ -29,7 +29,6 @@ CODES = {
     "receipt": (6, 9, 16),
     "audit": (3, 4, 12),
     "demo": (),
-    "bench": (),
 }
 """Of each command the exit codes that a script may have to tell apart; 0, 1 and 2 are those of all."""
 _METAVARS = {"str": "TEXT", "path": "PATH", "int": "NUMBER", "float": "NUMBER"}

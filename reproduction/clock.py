@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.benchmarking.bench import Measurement, measure
 from accord.network import Network
+from benchmarks.engines import Measurement, measure
 from reproduction.lab import OURS, Lab, Size
 from reproduction.parties import link_once
 from reproduction.settings import EPSILONS, laplace

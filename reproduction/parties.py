@@ -21,14 +21,14 @@ from pathlib import Path
 import pyarrow.parquet
 
 from accord import Agreement, read_agreement, simulate
-from accord.benchmarking.bench import SocketChannel
-from accord.benchmarking.shaping import Proxy
 from accord.datasets.generated import Generated
 from accord.fields.load import load_records
 from accord.network import Network
 from accord.secure.party import Meter, meter_party, run
 from accord.side import Side
 from accord.simulation.pair import seeded_run, start_party
+from benchmarks.engines import SocketChannel
+from benchmarks.shaping import Proxy
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from accord.benchmarking.workload import RULES, Work
 from accord.secure.cost import Tab, price, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings
+from benchmarks.workload import RULES, Work
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS = re.findall(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from accord.benchmarking.workload import RULES
 from accord.datasets.starter import starter
 from accord.planning.machine import (
     BYTE,
@@ -19,6 +18,7 @@ from accord.planning.machine import (
 from accord.protocols.routed_passes import held_circuit
 from accord.secure.cost import Price
 from accord.side import Side
+from benchmarks.workload import RULES
 
 
 def test_work_is_linear_in_what_was_counted() -> None:

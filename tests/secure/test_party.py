@@ -7,7 +7,6 @@ import socket
 import numpy as np
 import pytest
 
-from accord.benchmarking.bench import SocketChannel
 from accord.errors import PeerError
 from accord.secure.party import (
     Deadlock,
@@ -24,6 +23,7 @@ from accord.secure.party import (
     send,
 )
 from accord.side import Side
+from benchmarks.engines import SocketChannel
 
 
 def asks(question: bytes) -> Party[bytes]:

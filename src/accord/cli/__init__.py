@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import bench, forget, identity, ledger, link, receipt, state
+from accord.cli import forget, identity, ledger, link, receipt, state
 from accord.cli.audit import audit
 from accord.cli.check import check
 from accord.cli.demo import demo
@@ -74,7 +74,6 @@ app.command(epilog=example("accord report 64b0dc2671d70861 --out report.html"))(
 app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
 app.command(epilog=example("accord audit agreement.toml --records 5000"))(audit)
-app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(state.app, name="state")

@@ -8,11 +8,10 @@ from typer.core import TyperGroup
 
 STEPS = {
     "Try it out": ("demo", "generate", "simulate"),
-    "Agree": ("init", "check", "plan", "learn", "frequencies"),
+    "Agree": ("init", "check", "plan", "learn", "frequencies", "audit"),
     "Get ready, once": ("identity", "partner", "ledger"),
     "Link": ("link", "resume", "runs"),
     "Afterwards": ("report", "receipt", "forget", "state"),
-    "Test the claims": ("audit", "bench"),
 }
 
 

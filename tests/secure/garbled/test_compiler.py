@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.benchmarking.workload import RULES
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
@@ -27,6 +26,7 @@ from accord.secure.garbled.compiler import boolean_circuit, check_supported
 from accord.secure.garbled.tape import TABLES, tape_of
 from accord.secure.ideal import match
 from accord.side import Side
+from benchmarks.workload import RULES
 from tests.secure.garbled.costs import half_gates
 from tests.secure.worlds import COUNT, HERE, LEAVES, STEP, THERE, random_circuit, table
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.benchmarking.workload import PEOPLE
 from accord.errors import PeerError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
@@ -28,6 +27,7 @@ from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
+from benchmarks.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 

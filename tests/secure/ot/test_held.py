@@ -9,7 +9,6 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from accord.benchmarking.workload import RULES, make_up_table
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table, join_halves, split_halves
 from accord.secure.circuit import And, Node, Or, inputs
@@ -23,6 +22,7 @@ from accord.secure.ot.supply import OtSession
 from accord.secure.party import Wire, run_pair
 from accord.secure.payloads import TOKEN, put_tokens, read_tokens
 from accord.side import Side
+from benchmarks.workload import RULES, make_up_table
 from tests.secure.engines import OT, World, engine_of
 from tests.secure.shares import subtract
 from tests.secure.worlds import LEAVES, Fixed, Traced, random_circuit, random_score, table

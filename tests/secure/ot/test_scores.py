@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.benchmarking.workload import PEOPLE, make_up_table
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Limit, Table, batches
 from accord.secure.circuit import And, AtMost, Both, Equal, Graded, Hamming, Input, Node, Not, Or, Reaches
@@ -21,6 +20,7 @@ from accord.secure.ot.rows import OwnRows
 from accord.secure.ot.scores import most_without_values, table_of
 from accord.secure.party import run_pair
 from accord.side import Side
+from benchmarks.workload import PEOPLE, make_up_table
 from tests.secure.engines import World
 from tests.secure.worlds import BITS, CODE, DICE, HERE, LONG, POINT, THERE, random_circuit, table
 

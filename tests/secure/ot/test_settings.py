@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accord.benchmarking.workload import RULES
 from accord.errors import UsageError
 from accord.network import Network
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.settings import GROUPS, USUAL, Settings
+from benchmarks.workload import RULES
 
 HAMMING = compile_circuit(RULES["hamming50"], "ot")
 

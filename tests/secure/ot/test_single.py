@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accord.benchmarking.workload import RULES, make_up_table
 from accord.entropy import Seeded
 from accord.secure.blocks import Blocks, StripBatch, shapes
 from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
@@ -19,6 +18,7 @@ from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
 from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
+from benchmarks.workload import RULES, make_up_table
 
 PAIRS = 300
 USED = Use(made=MANY)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.benchmarking.shaping import Pace, Proxy
 from accord.errors import UsageError
 from accord.network import Network
+from benchmarks.shaping import Pace, Proxy
 
 FAST = Network(megabits=8_000, milliseconds=0.2)
 

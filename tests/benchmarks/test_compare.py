@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
-from typer.testing import CliRunner
 
-from accord.benchmarking.bench import Measurement, measure
-from accord.benchmarking.workload import RULES, Work, make_up_table
-from accord.cli import app
 from accord.errors import UsageError
 from accord.fields.schema import Bloom, FieldSpec, TextField
+from accord.network import Network
 from accord.rules.lowering import lower
 from accord.rules.rule import Similar
 from accord.rules.text import parse_rule
@@ -22,42 +18,27 @@ from accord.secure.blocks import Blocks
 from accord.secure.engines import NAMES
 from accord.secure.ideal import match
 from accord.side import Side
-
-FIELDS = {
-    "engine",
-    "rule",
-    "pairs",
-    "width",
-    "network",
-    "microseconds_per_pair",
-    "bytes_per_pair",
-    "rounds",
-    "setup_seconds",
-    "peak_mib",
-}
+from benchmarks.compare import describe
+from benchmarks.engines import Measurement, measure
+from benchmarks.workload import RULES, Work, make_up_table
 
 
 @pytest.mark.whole
-def test_json_is_a_list_of_measurements() -> None:
-    result = CliRunner().invoke(app, ["bench", "compare", "--rows", "40", "--json"])
-    assert result.exit_code == 0, result.output
-    (measured,) = json.loads(result.stdout)
-    assert set(measured) >= FIELDS
-    assert (measured["engine"], measured["rule"], measured["pairs"]) == ("ot", "hamming50", 1600)
-    assert measured["checked"]
-    assert measured["bytes_per_pair"] > 30
-    assert measured["rounds"] == 4
-    assert (measured["width"], measured["network"]) == (40, None)
+def test_two_processes_come_to_the_right_answers() -> None:
+    measured = measure(Measurement("ot", "hamming50", 40))
+    assert (measured.engine, measured.rule, measured.pairs) == ("ot", "hamming50", 1600)
+    assert measured.checked
+    assert measured.bytes_per_pair > 30
+    assert measured.rounds == 4
+    assert (measured.width, measured.network) == (40, None)
+    assert "1,600 pairs at width 40: " in describe(measured)
 
 
 @pytest.mark.slow
 def test_narrow_blocks_over_a_slow_network() -> None:
-    options = ["--rows", "40", "--width", "16", "--network", "1000/1", "--repeat", "1"]
-    result = CliRunner().invoke(app, ["bench", "compare", *options, "--json"])
-    assert result.exit_code == 0, result.output
-    (measured,) = json.loads(result.stdout)
-    assert (measured["pairs"], measured["width"], measured["network"]) == (6 * 16 * 16, 16, "1000/1")
-    assert measured["checked"]
+    measured = measure(Measurement("ot", "hamming50", 40, 1, 16, Network.parse("1000/1")))
+    assert (measured.pairs, measured.width, measured.network) == (6 * 16 * 16, 16, "1000/1")
+    assert measured.checked
 
 
 @pytest.mark.parametrize(
@@ -128,38 +109,16 @@ def test_people_are_what_an_agreement_would_compare() -> None:
 
 
 @pytest.mark.slow
-def test_all_engines_side_by_side() -> None:
-    check_engines(["all"], list(NAMES), [9, 9, 9, 9])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("names", "pairs"),
-    [
-        (["paillier-packed"], [9]),
-        pytest.param(["garbled", "paillier-packed"], [9, 9], marks=pytest.mark.slow),
-    ],
-    ids=["one", "two"],
-)
-def test_slow_engines_take_a_sample(names: list[str], pairs: list[int]) -> None:
-    check_engines(names, names, pairs)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_engine_is_measured(name: str) -> None:
+    measured = measure(Measurement(name, "hamming50", 3, repeats=2))
+    assert (measured.engine, measured.pairs, measured.checked) == (name, 9, True)
 
 
 def test_a_sample_is_for_engines_that_take_milliseconds_a_pair() -> None:
     fast, slow = (Measurement(name, "hamming50", 20, repeats=2) for name in ("ot", "paillier"))
     assert fast.sample(2) == fast
     assert (slow.sample(2).rows, slow.sample(2).repeats, slow.sample(40).rows) == (2, 1, 20)
-
-
-def check_engines(asked: list[str], names: list[str], pairs: list[int]) -> None:
-    chosen = [word for name in asked for word in ("--engine", name)]
-    options = [*chosen, "--rows", "3", "--repeat", "2", "--json"]
-    result = CliRunner().invoke(app, ["bench", "compare", *options])
-    assert result.exit_code == 0, result.output
-    measured = json.loads(result.stdout)
-    assert [line["engine"] for line in measured] == names
-    assert [line["pairs"] for line in measured] == pairs
-    assert all(line["checked"] for line in measured)
 
 
 def test_every_rule_has_matches_and_others() -> None:
@@ -176,8 +135,6 @@ def test_letters_end_before_the_first_zero() -> None:
         assert len(set((letters > 0).sum(axis=1))) == 12
 
 
-def test_an_unknown_rule_or_engine_is_named() -> None:
+def test_an_unknown_rule_is_named() -> None:
     with pytest.raises(UsageError, match="no rule 'x'"):
         measure(Measurement("ot", "x", 10))
-    result = CliRunner().invoke(app, ["bench", "compare", "--engine", "x"])
-    assert isinstance(result.exception, UsageError)

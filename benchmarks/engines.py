@@ -22,11 +22,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from accord.benchmarking.shaping import Proxy
-from accord.benchmarking.workload import RULES, Work, make_up_table
 from accord.entropy import System
 from accord.errors import PeerError, UsageError
 from accord.network import Network
@@ -37,8 +36,11 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import BETWEEN, Settings
 from accord.secure.party import Buffer, Meter, Party, meter_party, run
 from accord.side import Side
+from benchmarks.shaping import Proxy
+from benchmarks.workload import RULES, Work, make_up_table
 
 _HEADER = struct.Struct("<Q")
+CHECKOUT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,6 @@ class Measurement:
     engine: str
     rule: str
     rows: int
-    k: int | None = None
-    group: int | None = None
     repeats: int = 3
     width: int | None = None
     network: Network | None = None
@@ -61,7 +61,7 @@ class Measurement:
     @property
     def settings(self) -> Settings:
         """Those of the `ot` engine."""
-        return Settings(self.network or BETWEEN, field=self.k, group=self.group)
+        return Settings(self.network or BETWEEN)
 
     def sample(self, rows: int) -> Measurement:
         """The same, but with few rows and one run where an engine takes milliseconds a pair."""
@@ -182,8 +182,8 @@ def _reports(asked: Measurement) -> list[Report]:
 def _start(side: Side, asked: Measurement, port: int, stack: ExitStack) -> subprocess.Popen[str]:
     # The network lies between the parties, and neither knows of it.
     arguments = json.dumps({"side": side.value, "port": port, **asdict(replace(asked, network=None))})
-    command = [sys.executable, "-m", "accord.benchmarking.bench", arguments]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "benchmarks.engines", arguments]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT)
     stack.callback(child.kill)
     return child
 

@@ -1,1 +1,0 @@
-"""How fast comparisons are on this machine, and what is compared to find out."""
