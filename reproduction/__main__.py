@@ -71,7 +71,7 @@ def reproduce(
         int, typer.Option(help="Same seed, same results, times apart; claims begin with it and take more.")
     ] = 0,
 ) -> None:
-    """Rebuild a part of the paper's evaluation: results as csv, figures as PNG and SVG."""
+    """Rebuild a part of the paper's evaluation: results as csv, figures as PNG."""
     from reproduction.lab import FULL, QUICK, Lab
 
     if name == "list":

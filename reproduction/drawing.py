@@ -42,8 +42,6 @@ _STYLE: Any = {
     "grid.alpha": 0.35,
     "axes.axisbelow": True,
     "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "accord",
 }
 
 
@@ -74,20 +72,18 @@ def key(label: str, **look: Any) -> Any:
     return Line2D([], [], label=label, **look)
 
 
-def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw in the style that all share, and write PNG and SVG; the same figure gives the same bytes."""
+def save(draw: Callable[[], Figure], folder: Path, name: str) -> Path:
+    """Draw in the style that all share, and write a PNG; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
-    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    path = folder / f"{name}.png"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with rc_context(_STYLE):
-            figure = draw()
-            figure.savefig(paths[0], dpi=200, metadata={"Software": None})
-            figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
+            draw().savefig(path, dpi=200, metadata={"Software": None})
     except OSError as error:
         raise OutputError(path=folder, reason=error.strerror) from None
-    return paths
+    return path
 
 
 def line(axes: Axes, rows: Sequence[Row], x: str, y: str, **look: Any) -> None:

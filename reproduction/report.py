@@ -42,9 +42,8 @@ def _suffices(exhibit: Exhibit, rows: Sequence[Row], size: Size) -> bool:
 def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path, size: Size) -> list[Path]:
     """Draw every figure whose rows suffice."""
     return [
-        path
+        save(partial(exhibit.draw, rows[exhibit.experiment]), folder, exhibit.name)
         for exhibit in showable(rows, size)
-        for path in save(partial(exhibit.draw, rows[exhibit.experiment]), folder, exhibit.name)
     ]
 
 

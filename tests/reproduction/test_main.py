@@ -80,7 +80,7 @@ def test_noise_runs_draws_and_is_reported(
 ) -> None:
     assert command("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
     assert "fewer dummies" in capsys.readouterr().out
-    assert (tmp_path / "figures" / "dummies.svg").exists()
+    assert (tmp_path / "figures" / "dummies.png").exists()
     assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
     assert "exact computation" in (tmp_path / "evaluation.md").read_text()
     assert command("report", "--quick", "--seed", "1", "--out", str(tmp_path)) == 2

@@ -72,9 +72,9 @@ def test_a_figure_is_drawn_and_twice_alike(rows: Rows, tmp_path: Path) -> None:
         save(lambda: EXHIBITS[0].draw(rows[EXHIBITS[0].experiment]), tmp_path / folder, EXHIBITS[0].name)
         for folder in ("one", "two")
     )
-    assert {path.name for path in one} == {f"{EXHIBITS[0].name}.{end}" for end in ("png", "svg")}
-    assert all(path.stat().st_size < 120_000 for path in one)
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    assert one.name == f"{EXHIBITS[0].name}.png"
+    assert one.stat().st_size < 120_000
+    assert one.read_bytes() == two.read_bytes()
 
 
 @pytest.mark.slow
@@ -82,11 +82,11 @@ def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], rows: 
     lab, _ = results
     assert set(rows) == set(EXPERIMENTS)
     paths = draw_all(rows, tmp_path / "one", lab.size)
-    assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
+    assert {path.name for path in paths} == {f"{e.name}.png" for e in EXHIBITS}
     assert all(path.stat().st_size < 120_000 for path in paths)
     first = EXHIBITS[0]
-    for path in save(lambda: first.draw(rows[first.experiment]), tmp_path / "two", first.name):
-        assert path.read_bytes() == (tmp_path / "one" / path.name).read_bytes()
+    again = save(lambda: first.draw(rows[first.experiment]), tmp_path / "two", first.name)
+    assert again.read_bytes() == (tmp_path / "one" / again.name).read_bytes()
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
