@@ -37,6 +37,7 @@ from tests.protocols.test_routed import agreement as routed
 from tests.protocols.test_routed_answers import ANSWERS, asking
 from tests.run import faults
 from tests.secure.engines import engine_of
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
 RECORDED = Path(__file__).with_name("transcripts.json")
@@ -266,7 +267,7 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
             add(name, engine, *_generated(name, generate))
     found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
     found |= {f"resumed run: {kind}": partial(whole, kind, cut=cut) for kind, cut in CUT.items()}
-    return found
+    return {name: given_messages()(make) for name, make in found.items()}
 
 
 if __name__ == "__main__":

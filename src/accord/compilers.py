@@ -17,7 +17,6 @@ from accord.program import own_environment
 ALWAYS = (
     "accord.secure.transfer.extension",
     "accord.secure.ot.lookup",
-    "accord.secure.transfer.kem",
     "accord.fields.siphash",
     "accord.table.csv_scan",
     "accord.secure.transfer.half_tree",
@@ -32,7 +31,6 @@ LANED = ("accord.secure.ot.distance", "accord.secure.ot.single", "accord.secure.
 SILENT = ("accord.secure.transfer.silent", "accord.secure.transfer.lpn")
 INTERSECTING = (
     "accord.secure.okvs.tables",
-    "accord.secure.transfer.kem",
     "accord.fields.siphash",
     "accord.secure.okvs.elimination",
     "accord.secure.transfer.extension",

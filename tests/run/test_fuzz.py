@@ -206,7 +206,7 @@ def _offers(count: int) -> bytes:
 
 
 def _answered(content: bytes) -> object:
-    return answer_offers(bytes(32), np.frombuffer(content, np.uint8).reshape(2, -1), Seeded(5))
+    return answer_offers(bytes(32), np.frombuffer(content, np.uint8).reshape(2, -1))
 
 
 def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:

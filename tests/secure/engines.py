@@ -22,6 +22,7 @@ from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Buffer, Effect, Party, Receive, Send, Wire, run_pair
 from accord.secure.transfer.lpn import Parameters
 from accord.side import Side
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
 FEW = Parameters(secret_bits=7, trees=64, depth=6)
@@ -75,7 +76,8 @@ class World:
     def _unused(self) -> tuple[tuple[Any, Any], dict[Side, list[Effect]]]:
         done: dict[Side, list[Effect]] = {side: [] for side in Side}
         a, b = (noted(self.engine.set_up(side, Fixed(side.value)), done[side]) for side in Side)
-        return run_pair(a, b), done
+        with given_messages():
+            return run_pair(a, b), done
 
     def _ot(self, side: Any) -> Any:
         garbled = getattr(side, "garbled", side)

@@ -26,6 +26,7 @@ from accord.secure.transfer.tree import SEED
 from accord.side import Side
 from tests.run.cheats import TREES, flip_choices
 from tests.secure.engines import World, tampered
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import BITS, DICE, POINT, Fixed, table
 
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
@@ -82,6 +83,7 @@ def test_the_trace_notices_numbers_that_come_back() -> None:
     assert all(pi.repeated() for pi in pis)
 
 
+@given_messages()
 def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     wire = Wire()

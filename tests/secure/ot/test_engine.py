@@ -29,6 +29,7 @@ from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from benchmarks.workload import PEOPLE
 from tests.secure.engines import OT, tampered
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
 OT_WIRE = "d180ae55d65b71310ddec119a7bd0a6db3d20a3a530f694fb2cb2cc2e0c691bd"
@@ -105,6 +106,7 @@ def counted_table(rows: int, step: int) -> Table:
     [("ot", CIRCUIT, OT_WIRE), ("ot silent", CIRCUIT, SILENT_WIRE), ("ot", SCORE, SCORE_WIRE)],
     ids=["ot", "silent", "score"],
 )
+@given_messages()
 def test_the_wire_is_the_one_that_was_agreed_on(name: str, circuit: Node, digest: str) -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     wire = Wire()

@@ -20,6 +20,7 @@ from accord.secure.transfer.lpn import Parameters
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.vole import Sizes, VoleReceiver
 from accord.side import Side
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
 Words = NDArray[np.uint64]
@@ -234,6 +235,7 @@ def test_seeds_are_expanded_block_by_block() -> None:
     assert len(np.unique(whole)) == whole.size
 
 
+@given_messages()
 def test_known_answers() -> None:
     digest = hashlib.sha256()
     for count in (5, 200):

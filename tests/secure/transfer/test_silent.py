@@ -23,6 +23,7 @@ from accord.secure.transfer.silent import (
     feed_bytes,
 )
 from accord.side import Side
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed, Traced
 
 Words = NDArray[np.uint64]
@@ -114,6 +115,7 @@ def test_memory_of_a_round_that_is_used_up_serves_the_next() -> None:
     assert len(np.unique(every, axis=0)) == len(every)
 
 
+@given_messages()
 def test_known_answers() -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     ends, wire = pair(), Wire()

@@ -28,6 +28,7 @@ from accord.secure.transfer.vole import (
     vole_bytes,
 )
 from accord.side import Side
+from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.transfer.hardness import interleaved, random_code, smallest_share, sparse
 from tests.secure.worlds import Fixed, Traced
 
@@ -89,6 +90,7 @@ def test_the_reserve_is_used_up_in_any_pieces() -> None:
         assert (np.concatenate([piece[number] for piece in pieces]) == whole[number]).all()
 
 
+@given_messages()
 def test_known_answers() -> None:
     digest = hashlib.sha256()
     for total in (20, 2 * TINY.outputs):

@@ -62,7 +62,7 @@ def send_base(session: bytes, entropy: Entropy) -> Party[Bytes]:
     points = (yield from receive(COUNT * POINT)).tobytes()
     shared = _shared_points(secret, public, points)
     offers = (yield from receive(COUNT * OFFER)).reshape(COUNT, OFFER)
-    answers, secrets = answer_offers(session, offers, entropy)
+    answers, secrets = answer_offers(session, offers)
     yield from send(answers)
     transcript = _transcript(session, public, points, offers, answers)
     keys = [

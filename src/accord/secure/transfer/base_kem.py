@@ -13,8 +13,10 @@ To the sender r_c looks as uniform as r_{1−c}, by module-LWE as well: nothing 
 
 What is tampered with does not show at once: ML-KEM gives another secret for a ciphertext that nobody made.
 Then the trees do not fit, and the check of the OTs that follow ends the session (`setup.py`). So a sender
-that departs from the protocol can make the session end, or not, by one choice; everything it sends follows
-from its seed, so that a replay shows it.
+that departs from the protocol can make the session end, or not, by one choice.
+
+Keys, encapsulation and decapsulation are those of the library (OpenSSL). The vectors are our own: a key is t̂,
+3·256 numbers mod q = 3329 in 12 bits each, and ρ.
 """
 
 from __future__ import annotations
@@ -23,28 +25,22 @@ import hashlib
 
 import numpy as np
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.errors import NO_KEM, UsageError
-from accord.secure.transfer.kem import (
-    CIPHERTEXT,
-    LENGTH,
-    MESSAGE,
-    RHO,
-    SECRET,
-    STREAM,
-    VECTOR,
-    Bytes,
-    Numbers,
-    Q,
-    draw_numbers,
-    encapsulate,
-    pack,
-    unpack,
-)
+from accord.errors import NO_KEM, PeerError, UsageError
 
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.uint16]
+
+Q, LENGTH = 3329, 768
+"""The modulus, and how many numbers a vector has."""
+VECTOR, RHO = LENGTH * 12 // 8, 32
+"""Bytes of the two parts of an encapsulation key."""
+SECRET, CIPHERTEXT = 32, 1088
+STREAM = 1904
+"""Random bytes that a vector is drawn from: they hold too few numbers below q once in 2²¹⁷ times."""
 OFFER = RHO + 2 * VECTOR
 """Bytes of the receiver for an OT."""
 ANSWER = 2 * CIPHERTEXT
@@ -80,16 +76,24 @@ def offer_keys(
     return np.concatenate([rhos, pack(pair[0]), pack(pair[1])], axis=1)
 
 
-def answer_offers(session: bytes, offers: Bytes, entropy: Entropy) -> tuple[Bytes, Bytes]:
+def answer_offers(session: bytes, offers: Bytes) -> tuple[Bytes, Bytes]:
     """What the sender says, ciphertexts (n, 2, 1088), and the secrets in them (n, 2, 32)."""
     rhos, said = offers[:, :RHO], offers[:, RHO:].reshape(-1, 2, VECTOR)
-    numbers, vectors = unpack(said), np.empty((len(offers), 2, LENGTH), np.uint16)
+    numbers, keys = unpack(said), np.empty((len(offers), 2, VECTOR + RHO), np.uint8)
+    keys[:, :, VECTOR:] = rhos[:, None]
     for which in range(2):
         choices = np.full(len(offers), which, np.bool_)
         sums = numbers[:, which] + _hash_vectors(session, choices, rhos, said[:, 1 - which])
-        vectors[:, which] = np.minimum(sums, sums - np.uint16(Q))
-    drawn = np.frombuffer(bytearray(entropy.bytes(len(offers) * 2 * MESSAGE)), np.uint8)
-    return encapsulate(rhos, vectors, drawn.reshape(-1, 2, MESSAGE))
+        keys[:, which, :VECTOR] = pack(np.minimum(sums, sums - np.uint16(Q)))
+    made = encapsulate([key.tobytes() for key in keys.reshape(-1, VECTOR + RHO)])
+    secrets, ciphertexts = (b"".join(parts) for parts in zip(*made, strict=True))
+    answers = np.frombuffer(bytearray(ciphertexts), np.uint8).reshape(-1, 2, CIPHERTEXT)
+    return answers, np.frombuffer(secrets, np.uint8).reshape(-1, 2, SECRET)
+
+
+def encapsulate(keys: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """A fresh secret for each key, and the ciphertext that hides it."""
+    return [MLKEM768PublicKey.from_public_bytes(key).encapsulate() for key in keys]
 
 
 def open_chosen(choices: NDArray[np.bool_], keys: list[MLKEM768PrivateKey], answers: Bytes) -> Bytes:
@@ -97,6 +101,42 @@ def open_chosen(choices: NDArray[np.bool_], keys: list[MLKEM768PrivateKey], answ
     chosen = np.where(choices[:, None], answers[:, 1], answers[:, 0])
     secrets = b"".join(key.decapsulate(one.tobytes()) for key, one in zip(keys, chosen, strict=True))
     return np.frombuffer(secrets, np.uint8).reshape(-1, SECRET)
+
+
+def pack(vectors: Numbers) -> Bytes:
+    """Twelve bits a number: (…, 768) to (…, 1152)."""
+    even, odd = vectors[..., ::2], vectors[..., 1::2]
+    three = np.stack([even & 255, even >> 8 | (odd & 15) << 4, odd >> 4], axis=-1)
+    return three.astype(np.uint8).reshape(*vectors.shape[:-1], VECTOR)
+
+
+def unpack(packed: Bytes) -> Numbers:
+    """The reverse. Raises on a number that is not below q: such a key would have two spellings."""
+    numbers = _numbers(packed)
+    if (numbers >= Q).any():
+        raise PeerError(problem="a key whose numbers are not below its modulus")
+    return numbers
+
+
+def draw_numbers(streams: Bytes, count: int) -> Numbers:
+    """The first numbers of 12 bits that are below q in each stream of random bytes: (n, bytes) to (n, count).
+
+    Distribution: uniform and independent, if the bytes are.
+    """
+    numbers = _numbers(streams[:, : streams.shape[1] // 3 * 3])
+    above = numbers >= Q
+    if numbers.shape[1] - above.sum(axis=1).max(initial=0) < count:
+        raise RuntimeError("too few numbers below the modulus, which cannot happen by chance")
+    order = np.argsort(above, axis=1, kind="stable")[:, :count]
+    return np.take_along_axis(numbers, order, axis=1)
+
+
+def _numbers(packed: Bytes) -> Numbers:
+    """Two numbers of 12 bits from every three bytes: (…, 3n) to (…, 2n)."""
+    three = packed.astype(np.uint16).reshape(*packed.shape[:-1], packed.shape[-1] // 3, 3)
+    even = three[..., 0] | (three[..., 1] & 15) << 8
+    odd = three[..., 1] >> 4 | three[..., 2] << 4
+    return np.stack([even, odd], axis=-1).reshape(*packed.shape[:-1], 2 * three.shape[-2])
 
 
 def _hash_vectors(session: bytes, which: NDArray[np.bool_], rhos: Bytes, others: Bytes) -> Numbers:
