@@ -35,7 +35,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
 from accord.entropy import System
-from accord.fields.load import Loading, load_records
+from accord.fields.load import load_records
 from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
 from accord.protocols.parts.slots import commitments, content_digest, make_slots
 from accord.side import Side
@@ -137,9 +137,7 @@ def prepare(folder: Path) -> dict[str, object]:
     task, side, began = agreed.task, Side.A, time.process_time()
     with Peak(os.getpid()) as peak:
         shown = agreed.disclosed(side)
-        records = load_records(
-            folder / "A.parquet", agreed.fields, agreed.salt, shown, how=Loading(by_id=True)
-        )
+        records = load_records(folder / "A.parquet", agreed.fields, agreed.salt, shown)
         read = time.process_time()
         question = PlanQuestion((records.size, records.size), agreed_network(agreed))
         price_agreed(agreed, question, Own(side, records))

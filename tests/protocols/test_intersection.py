@@ -229,7 +229,7 @@ def test_the_order_of_a_record_among_its_equals_is_not_that_of_the_table() -> No
         own = worlds.side(EQUAL, Side.B, [(1, 1), (1, 1)], Seeded(seed), partner=2)
         run_ = inner(own)
         tokens = np.arange(24, dtype=np.uint8).reshape(2, 12)
-        lines = np.concatenate([some for _, some in run_._lines(values, tokens)])
+        lines = np.concatenate(list(run_._lines(values, tokens)))
         _, found = open_lines(run_.function.pi, values[:1], lines)
         seen.add(found[0].tobytes())
     assert len(seen) == 2

@@ -124,8 +124,6 @@ class Loading:
     """Where that goes which is too much for memory."""
     watch: Watch = lambda rows: None
     """Hears how many rows are read."""
-    by_id: bool = False
-    """Rows of any source are put in the order of ids, as those of a database always are."""
     keep_people: bool = False
     """The records say whose they are."""
     entropy: Entropy | None = field(default_factory=System)
@@ -234,8 +232,7 @@ def _load(
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     tally.new_ids = made.new if made is not None else 0
     tally.counts_rows = last is not None and read > _FEW_ROWS
-    in_order = how.by_id or not table.has_order
-    found_all = gathering.whole(in_order, how.keep_people and bool(person))
+    found_all = gathering.whole(not table.has_order, how.keep_people and bool(person))
     return replace(found_all, numbered=numbered and bool(read), unlisted=tally.unlisted)
 
 

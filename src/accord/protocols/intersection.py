@@ -210,7 +210,7 @@ class _Side:
         seeds = yield from self.function.answer(self.asked, self._points(), self.progress)
         self.progress(self.asked)
         tokens = random_rows(self.own.entropy.stream("tokens"), self.own.records.size, HALF)
-        for _, lines in self._lines(seeds, tokens):
+        for lines in self._lines(seeds, tokens):
             yield from send(lines)
         del seeds
         return (yield from self.naming.hear(tokens, self.dummies))
@@ -230,7 +230,7 @@ class _Side:
         self.dummies += self.lines - at
         return found
 
-    def _lines(self, seeds: Seeds, tokens: Bytes) -> Iterator[tuple[slice, Bytes]]:
+    def _lines(self, seeds: Seeds, tokens: Bytes) -> Iterator[Bytes]:
         """A line for every value and record, in the order of their tags, some at a time."""
         times = number_equals(seeds, self.own.entropy.stream(ORDER))
         return lines_by_tag(self.function.pi, seeds, times, tokens, self.balls.size)

@@ -69,9 +69,7 @@ def number_equals(seeds: Seeds, entropy: Entropy) -> Places:
     return times
 
 
-def lines_by_tag(
-    pi: Permutation, seeds: Seeds, times: Places, tokens: Bytes, each: int
-) -> Iterator[tuple[slice, Bytes]]:
+def lines_by_tag(pi: Permutation, seeds: Seeds, times: Places, tokens: Bytes, each: int) -> Iterator[Bytes]:
     """All lines in the order of their tags, some at a time; every `each` of them are of one record.
 
     They are hashed twice, for their order and to be sent: that takes less than to keep and to move them.
@@ -85,7 +83,7 @@ def lines_by_tag(
         rows = order[part]
         lines = hash_lines(pi, seeds.take(rows, axis=0), times.take(rows))
         lines[:, HALF:] ^= tokens.take(rows // each, axis=0)
-        yield part, np.ascontiguousarray(lines)
+        yield np.ascontiguousarray(lines)
 
 
 def _order(keys: Words, others: Callable[[Places], NDArray[np.unsignedinteger[Any]]]) -> Places:

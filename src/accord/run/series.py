@@ -105,10 +105,6 @@ class OwnSeries:
         return self.number == 1
 
     @property
-    def repeatable(self) -> bool:
-        return True
-
-    @property
     def left(self) -> Ints:
         """The noisy counts of the batches that are there, without what the partner was shown."""
         return self.shown.left(np.concatenate([NO_COUNTS, *self.entered.known.counts]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.fields.columns import Records
-from accord.privacy.events import Event, NoisyAnswer, is_free
+from accord.privacy.events import Event, is_free
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, Task
 from accord.protocols.parts.outcome import Outcome
@@ -45,10 +45,6 @@ class OwnStanding(Protocol):
     @property
     def first(self) -> bool:
         """Whether nothing has met the partner's table yet, so that what is compared can be foreseen."""
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether linking again costs nothing."""
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -109,11 +105,6 @@ class OwnTable:
         # Only what leaks tells the ledger nothing, and no agreement may name that.
         assert self.release.event is not None
         return self.release.event
-
-    @property
-    def repeatable(self) -> bool:
-        named = self.snapshot is not None and not isinstance(self.event, NoisyAnswer)
-        return named or is_free(self.event.cost)
 
     def named(self, ask: Ask) -> Ask:
         return replace(ask, snapshot=self.snapshot)

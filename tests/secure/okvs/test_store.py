@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from accord.entropy import Seeded
 from accord.errors import NoTableError
 from accord.secure.okvs.sizes import PART, Shape, store_shape
-from accord.secure.okvs.store import Encoder, Layout, decode, encode
+from accord.secure.okvs.store import Encoder, Layout, spread
 
 Words = NDArray[np.uint64]
 SEED = bytes(range(16))
@@ -25,7 +25,20 @@ def random_words(count: int, width: int, seed: int = 0) -> Words:
 
 
 def stored(shape: Shape, points: Words, values: Words, seed: int = 0) -> Words:
-    return encode(shape, SEED, points, values, Seeded(seed))
+    """The store of these values under these points: (parts, cells, words)."""
+    encoder, entropy, parts = Encoder(shape, SEED, points), Seeded(seed), []
+    for part in range(shape.parts):
+        free = encoder.draw(part, values.shape[1], entropy)
+        parts.append(encoder.encode_part(part, values.take(encoder.places(part), axis=0), free))
+    return np.stack(parts)
+
+
+def read(shape: Shape, store: Words, points: Words) -> Words:
+    """What a store has for these points."""
+    layout, values = Layout(shape, SEED, points), np.empty((len(points), store.shape[2]), np.uint64)
+    for part in range(shape.parts):
+        spread(layout.decode_part(part, store[part]), layout.places(part), values)
+    return values
 
 
 @pytest.mark.parametrize("width", [1, 2, 7])
@@ -38,26 +51,26 @@ def test_every_small_size(width: int) -> None:
         )
         store = stored(shape, points, values)
         assert store.shape == (1, shape.cells, width)
-        assert (decode(shape, SEED, store, points) == values).all()
+        assert (read(shape, store, points) == values).all()
 
 
 @pytest.mark.parametrize("count", [999, 1_000, 1_001, 1_999, 2_000, 2_001, 7_500])
 def test_many_parts(count: int) -> None:
     shape, points, values = store_shape(count, 1_000), random_words(count, 2), random_words(count, 2, 1)
     assert shape.parts == -(-count // 1_000)
-    assert (decode(shape, SEED, stored(shape, points, values), points) == values).all()
+    assert (read(shape, stored(shape, points, values), points) == values).all()
 
 
 @pytest.mark.parametrize("count", [PART, PART + 1])
 def test_the_border_of_real_parts(count: int) -> None:
     shape, points, values = store_shape(count), random_words(count, 2), random_words(count, 2, 1)
     assert shape.parts == 1 + (count > PART)
-    assert (decode(shape, SEED, stored(shape, points, values), points) == values).all()
+    assert (read(shape, stored(shape, points, values), points) == values).all()
 
 
 def test_values_of_several_hundred_bytes() -> None:
     shape, points, values = store_shape(3_000, 1_000), random_words(3_000, 2), random_words(3_000, 61, 1)
-    assert (decode(shape, SEED, stored(shape, points, values), points) == values).all()
+    assert (read(shape, stored(shape, points, values), points) == values).all()
 
 
 @given(count=st.integers(0, 300), part=st.integers(20, 400), width=st.integers(1, 3), seed=st.integers(0, 99))
@@ -79,24 +92,24 @@ def test_others_may_read_more_points_or_fewer() -> None:
     shape, points, values = store_shape(500, 100), random_words(500, 2), random_words(500, 2, 1)
     store = stored(shape, points, values)
     more = np.concatenate([random_words(4_000, 2, 9), points[:50], points[:50]])
-    found = decode(shape, SEED, store, more)
+    found = read(shape, store, more)
     assert (found[4_000:] == np.tile(values[:50], (2, 1))).all()
     assert len(np.unique(found[:4_000, 0])) == 4_000
-    assert len(decode(shape, SEED, store, points[:0])) == 0
+    assert len(read(shape, store, points[:0])) == 0
 
 
 def test_a_store_of_fewer_points_than_its_shape_is_for() -> None:
     shape, points, values = store_shape(500, 100), random_words(300, 2), random_words(300, 2, 1)
     store = stored(shape, points, values)
     assert store.shape == (shape.parts, shape.cells, 2)
-    assert (decode(shape, SEED, store, points) == values).all()
+    assert (read(shape, store, points) == values).all()
 
 
 def test_reading_is_linear() -> None:
     shape, points = store_shape(500, 100), random_words(800, 2)
     one, two = (random_words(shape.total, 2, seed).reshape(shape.parts, shape.cells, 2) for seed in (1, 2))
-    sums = decode(shape, SEED, one, points) ^ decode(shape, SEED, two, points)
-    assert (decode(shape, SEED, one ^ two, points) == sums).all()
+    sums = read(shape, one, points) ^ read(shape, two, points)
+    assert (read(shape, one ^ two, points) == sums).all()
 
 
 def test_sizes_do_not_depend_on_points() -> None:
@@ -124,7 +137,7 @@ def test_cells_that_no_point_determines_are_random() -> None:
     same = (one == two).all(axis=1)
     assert not same.any()
     assert one.all()
-    assert not decode(shape, SEED, (one ^ two)[None], points).any()
+    assert not read(shape, (one ^ two)[None], points).any()
 
 
 def test_which_cells_are_free_is_not_seen() -> None:
@@ -172,12 +185,13 @@ def test_arguments_of_another_shape_are_refused() -> None:
     shape, points, values = store_shape(10), random_words(10, 2), random_words(10, 2)
     with pytest.raises(ValueError, match="more points"):
         Encoder(store_shape(9), SEED, points)
+    free = Encoder(shape, SEED, points).draw(0, 2, Seeded(0))
     with pytest.raises(ValueError, match="a value for each"):
-        stored(shape, points, values[1:])
+        Encoder(shape, SEED, points).encode_part(0, values[1:], free)
     with pytest.raises(ValueError, match="pairs"):
         Layout(shape, SEED, points[:, :1])
     with pytest.raises(ValueError, match="another shape"):
-        decode(shape, SEED, stored(shape, points, values)[:, 1:], points)
+        read(shape, stored(shape, points, values)[:, 1:], points)
     encoder = Encoder(shape, SEED, points)
     with pytest.raises(ValueError, match="free word"):
         encoder.encode_part(0, values, random_words(3, 2))

@@ -1,4 +1,4 @@
-"""A whole store, and the same part by part for those who send or receive it as a stream.
+"""A store, part by part: it is sent and received as a stream.
 
     Layout    points in the order of their parts; reads a store, of however many points
     Encoder   the layout of the points that a store holds; writes it
@@ -13,10 +13,6 @@ with which seeds they would fail, and learn from the seed that is used what the 
 """
 
 from __future__ import annotations
-
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,44 +101,6 @@ class Encoder(Layout):
         ordered = points[np.lexsort(points.T)]
         if (ordered[1:] == ordered[:-1]).all(axis=1).any():
             raise ValueError("a point is there twice")
-
-
-def encode(shape: Shape, seed: bytes, points: Words, values: Words, entropy: Entropy) -> Words:
-    """The store of these values, (n, words), under these points: (parts, cells, words)."""
-    if len(values) != len(points) or values.ndim != 2 or not values.shape[1]:
-        raise ValueError("there is a value for each point")
-    encoder, width = Encoder(shape, seed, points), values.shape[1]
-    store = np.empty((shape.parts, shape.cells, width), dtype=np.uint64)
-
-    def write(part: int, free: Words) -> None:
-        store[part] = encoder.encode_part(part, values.take(encoder.places(part), axis=0), free)
-
-    _each(write, ((part, encoder.draw(part, width, entropy)) for part in range(shape.parts)), shape.parts)
-    return store
-
-
-def decode(shape: Shape, seed: bytes, store: Words, points: Words) -> Words:
-    """What a store has for these points, (n, words); something random for points that it was not made of."""
-    if store.ndim != 3 or store.shape[:2] != (shape.parts, shape.cells):
-        raise ValueError("a store of another shape")
-    layout = Layout(shape, seed, points)
-    values = np.empty((len(points), store.shape[2]), dtype=np.uint64)
-
-    def read(part: int) -> None:
-        spread(layout.decode_part(part, store[part]), layout.places(part), values)
-
-    _each(read, ((part,) for part in range(shape.parts)), shape.parts)
-    return values
-
-
-def _each(act: Callable[..., None], arguments: Iterable[tuple[object, ...]], count: int) -> None:
-    """Act on all parts, on all cores; arguments are made in order, by one."""
-    if count == 1:
-        act(*next(iter(arguments)))
-        return
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(act, *some) for some in arguments]:
-            done.result()
 
 
 @kernel("void(uint64[:,::1], int32[::1], uint64[:,::1])", joined=True)
