@@ -1,8 +1,8 @@
-"""Twelve settings planned with own data first, and then run: `python -m benchmarks.plan`.
+"""Twelve settings priced with A's table first, and then run: `python -m benchmarks.plan`.
 
-Each is planned from A's table alone, with the share of records that both have; then run with both tables, as
-agreed with and without greedy, and so is every option that the default wish allows, by brute force. A run is
-the protocol itself, between two parties in one process. Where it is small the `ot` engine compares, and bytes
+Each is priced from A's table alone, as `accord check` does it, with the share of records that both have, and
+from the numbers of records; then run with both tables, as agreed with and without greedy. A run is the
+protocol itself, between two parties in one process. Where it is small the `ot` engine compares, and bytes
 and times are those of the run; where it is large the comparisons are made in the clear, and the bytes are the
 price of each round as `secure/cost.py` has it, which is what the engine sends (tests/secure/test_cost.py).
 
@@ -38,7 +38,7 @@ from accord.entropy import Seeded
 from accord.fields.columns import Records, rows_of
 from accord.network import Network
 from accord.planning.figures import Option, Plan
-from accord.planning.plan import Own, PlanQuestion, make_plan, price_agreed
+from accord.planning.plan import Own, PlanQuestion, price_agreed
 from accord.rules.join import Index
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
@@ -55,8 +55,6 @@ LOOPBACK = Network(10_000, 0.05)
 _OT = 400_000
 """Comparisons up to which the engine itself compares."""
 _SAMPLED = 500
-_BRUTE = 8_000_000
-"""Comparisons up to which an option is run to see whether it is cheaper than the choice."""
 COLUMNS = (
     *(
         "setting",
@@ -70,8 +68,8 @@ COLUMNS = (
         "counts_high",
     ),
     *("planned_low", "planned", "planned_high", "run", "off", "inside", "inside_counts"),
-    *("planned_bytes", "bytes", "bytes_off", "planned_seconds", "seconds", "choice", "choice_over_best"),
-    *("compared_by", "load", "overlap", "options", "planning_seconds"),
+    *("planned_bytes", "bytes", "bytes_off", "planned_seconds", "seconds"),
+    *("compared_by", "load", "overlap", "planning_seconds"),
 )
 
 
@@ -82,7 +80,6 @@ class Setting:
     name: str
     make: Callable[[int], tuple[Generated, Agreement]]
     """From a seed."""
-    brute: bool = True
 
 
 def _made(seed: int, kind: str, records: int, epsilon: str, sparse: bool) -> tuple[Generated, Agreement]:
@@ -106,15 +103,15 @@ SETTINGS = (
     Setting("products 200", lambda seed: _made(seed, "products", 200, "1.6", False)),
     Setting("products 5,000 dense", lambda seed: _made(seed, "products", 5_000, "0.5", False)),
     Setting("products 5,000 sparse", lambda seed: _made(seed, "products", 5_000, "1.6", True)),
-    Setting("products 50,000 sparse", lambda seed: _made(seed, "products", 50_000, "3", True), brute=False),
+    Setting("products 50,000 sparse", lambda seed: _made(seed, "products", 50_000, "3", True)),
     Setting("places 2,000 dense", lambda seed: _made(seed, "places", 2_000, "1.6", False)),
-    Setting("places 20,000 sparse", lambda seed: _made(seed, "places", 20_000, "1", True), brute=False),
+    Setting("places 20,000 sparse", lambda seed: _made(seed, "places", 20_000, "1", True)),
     Setting("people 200", lambda seed: _made(seed, "people", 200, "1.6", False)),
-    Setting("people 3,000", lambda seed: _made(seed, "people", 3_000, "3", False), brute=False),
+    Setting("people 3,000", lambda seed: _made(seed, "people", 3_000, "3", False)),
     Setting("Abt-Buy 1,000", lambda seed: _paper(seed, "abt_buy", 1_000, "1.6")),
-    Setting("Abt-Buy 5,000", lambda seed: _paper(seed, "abt_buy", 5_000, "0.4"), brute=False),
-    Setting("pick-ups 10,000", lambda seed: _paper(seed, "taxi", 10_000, "1.6"), brute=False),
-    Setting("places 300,000 sparse", lambda seed: _made(seed, "places", 300_000, "3", True), brute=False),
+    Setting("Abt-Buy 5,000", lambda seed: _paper(seed, "abt_buy", 5_000, "0.4")),
+    Setting("pick-ups 10,000", lambda seed: _paper(seed, "taxi", 10_000, "1.6")),
+    Setting("places 300,000 sparse", lambda seed: _made(seed, "places", 300_000, "3", True)),
 )
 
 
@@ -182,53 +179,27 @@ def overlap_of(agreed: Agreement, a: Records, b: Records) -> float:
 
 
 def measure(setting: Setting, seed: int) -> Iterator[dict[str, Any]]:
-    """Plan it, run it as agreed with and without greedy, and try what the choice was chosen from."""
+    """Price it, and run it as agreed with and without greedy."""
     made, agreed = setting.make(seed)
     a, b = load_both(made.a, made.b, agreed, None, None)
     overlap = overlap_of(agreed, a, b)
     question = PlanQuestion((a.size, b.size), LOOPBACK, overlap)
     began = time.process_time()
-    found = make_plan(agreed, question, Own(Side.A, a))
+    found = price_agreed(agreed, question, Own(Side.A, a))
     planning = round(time.process_time() - began, 1)
     guess = price_agreed(agreed, question)
-    over = _choice_over_best(found, a, b) if setting.brute else ""
     agreed_one = found.agreed
     for option in found.options:
         same = option.protocol == agreed_one.protocol and option.blocking == agreed_one.blocking
         if same and option.epsilon == agreed_one.epsilon:
-            yield _row(setting, found, guess, option, a, b) | {
+            yield _row(setting, guess, option, a, b) | {
                 "seed": seed,
-                "choice_over_best": over,
                 "overlap": round(overlap, 3),
-                "options": len(found.options),
                 "planning_seconds": planning,
             }
 
 
-def _choice_over_best(found: Plan, a: Records, b: Records) -> float | str:
-    """How many times the best of all allowed options the choice costs, by the seconds of what was run."""
-    epsilon = found.agreed.largest_epsilon or 0
-    allowed = [
-        one
-        for one in found.options
-        if one.recall == 1.0
-        and (one.largest_epsilon or 0) <= epsilon
-        and one.comparisons.expected <= _BRUTE
-        and not one.protocol.startswith("psi")
-    ]
-    if found.choice not in allowed:
-        return ""
-    costs = {id(one): _cost(one, run(one.agreement, a, b, False)) for one in allowed}
-    return round(costs[id(found.choice)] / min(costs.values()), 3)
-
-
-def _cost(option: Option, ran: Run) -> float:
-    return option.seconds.expected * ran.comparisons / max(1.0, option.comparisons.expected)
-
-
-def _row(
-    setting: Setting, found: Plan, guess: Plan, option: Option, a: Records, b: Records
-) -> dict[str, Any]:
+def _row(setting: Setting, guess: Plan, option: Option, a: Records, b: Records) -> dict[str, Any]:
     planned, load = option.comparisons, os.getloadavg()[0]
     alone = next(one for one in guess.options if one.greedy == option.greedy and one.bins).comparisons
     ran = run(option.agreement, a, b, planned.expected <= _OT)
@@ -253,8 +224,6 @@ def _row(
         "bytes_off": round(option.bytes.expected / max(1, ran.bytes) - 1, 4),
         "planned_seconds": round(option.seconds.expected, 2),
         "seconds": round(ran.seconds, 2) if ran.engine == "ot" else "",
-        "choice": found.choice.tell(),
-        "choice_over_best": "",
         "compared_by": ran.engine,
         "load": round(load, 1),
     }
@@ -289,7 +258,6 @@ def tell(row: dict[str, Any]) -> str:
         f"{float(row['off']):+.1%}",
         f"{float(row['bytes_off']):+.1%}",
         "inside" if row["inside_counts"] == "True" else "outside",
-        row["choice_over_best"] or "—",
         row["planning_seconds"],
     ]
     return f"| {' | '.join(cells)} |"
@@ -314,7 +282,7 @@ def main() -> None:
         fresh = list(measure(setting, asked.seed))
         for row in fresh:
             shown = {name: row[name] for name in ("setting", "greedy", "planned", "run", "off", "inside")}
-            sys.stderr.write(f"{shown} {row['bytes_off']} {row['choice_over_best']}\n")
+            sys.stderr.write(f"{shown} {row['bytes_off']}\n")
         sys.stderr.write(f"  {time.perf_counter() - began:.0f} s\n")
         others = [row for row in _read(asked.out) if (row["setting"], row["seed"]) != here]
         _write(asked.out, others + fresh)

@@ -18,12 +18,11 @@ from tests.protocols.worlds import agreement
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "agreement.toml").write_text(agreement().to_toml())
-    (tmp_path / "a.csv").write_text("id,x,y\n" + "".join(f"a{i},{i % 16},{i % 11}\n" for i in range(40)))
     return tmp_path
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> Done:
-    done = accord(folder, "--state", str(folder / "state"), "plan", "agreement.toml", *arguments)
+    done = accord(folder, "plan", "agreement.toml", *arguments)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -73,17 +72,9 @@ def test_the_choice_is_written_from_counts_and_holds_nothing_else(folder: Path) 
     assert written.expected is None
     text = (folder / "new.toml").read_text()
     assert "50" not in text
-    assert "a0" not in text
     refused = run(folder, "--records", "50", "60", "--write", "new.toml", code=2)
     assert "--force replaces it" in refused.stderr
     run(folder, "--records", "50", "60", "--write", "agreement.toml", "--force", code=5)
-
-
-def test_what_a_table_decides_is_never_written(folder: Path) -> None:
-    done = run(folder, "a.csv", "--party", "A", "--write", "new.toml", code=2)
-    assert "for your eyes" in done.stderr
-    assert not (folder / "new.toml").exists()
-    assert json.loads(run(folder, "a.csv", "--party", "A", "--json").stdout)["from_data"] is True
 
 
 @pytest.mark.parametrize(
@@ -94,7 +85,6 @@ def test_what_a_table_decides_is_never_written(folder: Path) -> None:
         ((), "--records"),
         (("--records", "5", "5", "--network", "fast"), "not a network"),
         (("--records", "5", "5", "--recall", "2"), "0 to 1"),
-        (("a.csv",), "--party"),
     ],
 )
 def test_bad_input_is_said_and_ends_with_2(folder: Path, arguments: tuple[str, ...], says: str) -> None:

@@ -36,16 +36,14 @@ def test_ten_million_records_take_more_than_a_day() -> None:
 def test_what_is_said_of_plans_and_runs_is_true() -> None:
     told = re.search(
         r"Without greedy, comparisons were at most ([\d.]+)% off and bytes ([\d.]+)%; with greedy "
-        r"([\d.]+)% and ([\d.]+)%, within a range whose ends were at most ([\d.]+) times apart",
+        r"([\d.]+)% and ([\d.]+)%",
         " ".join(PAGE.split()),
     )
     assert told
     assert len(ROWS) > 20
     found = [most(greedy, name) for greedy in ("False", "True") for name in ("off", "bytes_off")]
     # Of what is rounded twice the last digit may differ by one.
-    assert all(abs(float(said) - 100 * is_) < 0.11 for said, is_ in zip(told.groups(), found, strict=False))
-    apart = max(int(row["planned_high"]) / int(row["planned_low"]) for row in ROWS if row["greedy"] == "True")
-    assert apart <= float(told[5]) + 0.05
+    assert all(abs(float(said) - 100 * is_) < 0.11 for said, is_ in zip(told.groups(), found, strict=True))
     assert all(row["inside"] == row["inside_counts"] == "True" for row in ROWS)
 
 

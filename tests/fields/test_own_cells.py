@@ -10,7 +10,7 @@ import pytest
 
 from accord.errors import DataError
 from accord.fields.load import load_records
-from accord.fields.own_cells import read_cells, read_settled
+from accord.fields.own_cells import read_cells
 from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.table.layout import Layout, Source
 
@@ -173,15 +173,10 @@ def test_what_is_no_text_is_a_fault_where_columns_are_joined_too(
     assert not any(one.startswith("row 2") and "holds" in one for one in told)
 
 
-def test_a_table_is_disclosed_and_settled_as_it_is_read() -> None:
+def test_a_table_is_disclosed_as_it_is_read() -> None:
     table = pa.table({**TABLE, "d": ["28", "1"], "s": ["w", "m"]})
     read = load_records(table, FIELDS, "salt", ("sex", "birth"), LAYOUT)
     assert read.disclosed.to_pydict() == {"sex": ["f", "m"], "birth": ["1980-02-28", "1981-03-01"]}
-    settled, layout = read_settled(table, FIELDS, LAYOUT)
-    again = load_records(settled, FIELDS, "salt", ("sex", "birth"), layout)
-    assert again.disclosed.equals(read.disclosed)
-    assert again.ids.equals(read.ids)
-    assert settled["name"].to_pylist() == ["Ann Lee", "Poe"]
 
 
 def test_a_postcode_and_a_city_in_one_cell_are_read_apart() -> None:

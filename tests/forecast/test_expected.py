@@ -64,7 +64,6 @@ def test_a_table_whose_side_is_not_named_tells_as_much() -> None:
     found, named = look_ahead(agreed, None, held), look_ahead(agreed, Side.B, held)
     assert found is not None
     assert named is not None
-    assert found.plan.from_data
     # But for a moment of the processor's clock.
     assert found.plan.agreed.comparisons == named.plan.agreed.comparisons
 

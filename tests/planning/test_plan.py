@@ -1,4 +1,4 @@
-"""A whole plan: from counts, and from one's own table."""
+"""A whole plan, and the price of an agreement with one's own table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import pytest
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.fields.load import load_records
-from accord.planning import plan as plan_module
-from accord.planning import saved, variants
+from accord.planning import variants
 from accord.planning.choose import Wanted
 from accord.planning.plan import Own, make_plan, price_agreed
 from accord.protocols.all_pairs import AllPairs
@@ -102,43 +100,18 @@ def test_counts_alone_give_a_range_that_holds_a_run() -> None:
         assert found.comparisons.low <= run.comparisons <= found.comparisons.high
 
 
-def test_with_a_table_the_plan_is_near_a_run_and_marked_as_made_from_it() -> None:
+def test_with_a_table_the_price_is_near_a_run() -> None:
     made = generate_products(600, 0.5, 2, True)
     agreed = starter("products")
     own = Own(Side.A, load_records(made.a, agreed.fields, agreed.salt))
     found = price_agreed(agreed, question(600, 600, overlap=0.5), own)
-    assert found.from_data
     for greedy in (True, False):
         planned = next(one for one in found.options if one.greedy == greedy and one.bins)
         run = simulate(made.a, made.b, adjust(agreed, greedy=greedy), seed=4).runs[0]
         assert planned.comparisons.low <= run.comparisons <= planned.comparisons.high
-        assert planned.comparisons.high <= 4 * planned.comparisons.low
         if not greedy:
+            assert planned.comparisons.high <= 2 * planned.comparisons.low
             assert planned.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
-
-
-def test_of_a_long_table_no_schedule_is_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = generate_products(600, 0.5, 2, True)
-    agreed = starter("products")
-    own = Own(Side.A, load_records(made.a, agreed.fields, agreed.salt))
-    asked = question(600, 600, overlap=0.5)
-    walked = price_agreed(agreed, asked, own).agreed.comparisons
-    monkeypatch.setattr(plan_module, "_MOST_PLACED", 599)
-    monkeypatch.setattr(saved, "walk", None)
-    counted = make_plan(agreed, asked, own).agreed.comparisons
-    assert counted.low <= walked.expected <= counted.high
-    assert counted.high - counted.low > walked.high - walked.low
-
-
-def test_recall_of_a_lossy_blocking_is_seen_on_made_up_errors() -> None:
-    agreed = starter("people")
-    records = load_records(generate_people(300, None, 0).a, agreed.fields, agreed.salt)
-    half = load_records(generate_people(300, None, 0).a, agreed.fields, agreed.salt)
-    own = Own(Side.A, records, (records, half))
-    found = price_agreed(agreed, question(300, 300), own)
-    assert found.agreed.recall == 1.0, "nothing differs"
-    assert "recall-unknown" not in [one.code for one in found.warnings]
-    assert np.isfinite(found.agreed.seconds.high)
 
 
 class Telepathy(AllPairs):

@@ -12,7 +12,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.fields.columns import Records
 from accord.fields.load import load_records
-from accord.planning.recall import recall_of, share_met, with_errors
+from accord.planning.recall import err, jitter, recall_of, share_met
 from accord.rules.evaluate import Tables, holds
 from tests.protocols.worlds import agreement, passes, records
 
@@ -24,7 +24,8 @@ def sample(kind: str, table: pa.Table) -> tuple[Records, Records]:
     def load(some: pa.Table) -> Records:
         return load_records(some, agreed.fields, agreed.salt)
 
-    return with_errors(agreed, table, where, load)
+    rng = np.random.default_rng(0)
+    return load(table), jitter(rng, agreed, load(err(rng, agreed, table, where)))
 
 
 def test_people_err_and_most_are_still_found() -> None:

@@ -18,7 +18,7 @@ from accord.fields.load import load_records
 from accord.network import Network
 from accord.planning.choose import Wanted
 from accord.planning.made_up import make_up_samples
-from accord.planning.plan import Own, PlanQuestion, _Planner, make_plan, route
+from accord.planning.plan import PlanQuestion, make_plan, route
 from accord.planning.routes import _makes_whole
 from accord.protocols.parts.output import Output
 from accord.protocols.sharing import Sample
@@ -96,15 +96,6 @@ def test_a_one_sided_result_and_an_answer_need_no_coverage_on_a_side_that_shows_
 
     assert covered(answer="count", epsilon=1) == 1
     assert covered() == covered(to="B") < 0.9 < covered(to="A")
-
-
-def test_keys_and_caps_say_nothing_of_ones_own_table() -> None:
-    agreed = starter("people")
-    table = generate_people(1500, None, 1).a
-    own = Own(Side.A, load_records(table, agreed.fields, agreed.salt))
-    found = [_Planner(agreed, ASKED, one, whole=True)._routed() for one in (None, own)]
-    assert found[0] is not None
-    assert found[0] == found[1]
 
 
 def test_a_date_in_its_parts_is_no_second_key() -> None:

@@ -70,7 +70,7 @@ def test_the_own_side_is_counted_and_the_partner_alike() -> None:
     assert alike.matching == 1000
     assert len(np.unique(alike.rows[:1000])) == 1000
     for side in Side:
-        spread = from_table(agreed.plan, side, records, alike, agreed.blocking_fields, placed=True)
+        spread = from_table(agreed.plan, side, records, alike, agreed.blocking_fields)
         own, theirs = (spread.a, spread.b) if side is Side.A else (spread.b, spread.a)
         assert np.array_equal(own, agreed.plan.counts(side, records.columns, len(records)))
         assert theirs.sum() == 3000
@@ -84,18 +84,11 @@ def test_a_long_table_is_placed_in_stretches(style: str, monkeypatch: pytest.Mon
     rng = np.random.default_rng(3)
     own = held([(int(x), int(y)) for x, y in rng.integers(0, 16, (50, 2))], agreed)
     alike = Alike(rng.permutation(50)[:40], 40)
-    whole = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields, placed=True)
+    whole = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields)
     monkeypatch.setattr(spread_module, "_STRETCH", 7)
-    parts = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields, placed=True)
-    counted = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields, placed=False)
-    assert counted.placed is None
-    assert whole.placed is not None
-    assert parts.placed is not None
+    parts = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields)
     for side in (0, 1):
         assert np.array_equal(whole.counts[side], parts.counts[side])
-        assert np.array_equal(whole.counts[side], counted.counts[side])
-        for of_whole, of_parts in zip(whole.placed[side], parts.placed[side], strict=True):
-            assert np.array_equal(of_whole, of_parts)
 
 
 def test_a_partner_may_be_smaller_than_the_overlap_says() -> None:
@@ -130,7 +123,7 @@ def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew
     for _ in range(150):
         mine, other = table(), table()
         alike = Alike(rng.integers(0, records, records), 0)
-        spread = from_table(agreed.plan, Side.A, mine, alike, agreed.blocking_fields, placed=True)
+        spread = from_table(agreed.plan, Side.A, mine, alike, agreed.blocking_fields)
         theirs = agreed.plan.counts(Side.B, other.columns, records)
         planned.append(np.dot(spread.a, spread.b))
         due.append(np.dot(spread.a, theirs))

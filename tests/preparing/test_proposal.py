@@ -33,8 +33,10 @@ def test_every_verb_takes_every_kind_of_table(form: str, tmp_path: Path) -> None
     found = accord.simulate(make(), shop(), draft.agreement, layout_a=fit.layout, layout_b=fit.layout)
     assert found.pairs["id_a"].to_pylist()[:2] == found.pairs["id_b"].to_pylist()[:2] == ["s1", "s2"]
     # It counts the records before it finds them too few.
-    with pytest.raises(UsageError, match="3 records are in the table, but learning needs"):
-        accord.learn(draft.agreement, make(), layout=fit.layout, learnt_from="A")
+    with pytest.raises(UsageError, match="learning needs at least"):
+        accord.learn(
+            draft.agreement, make(), other=make(), layout=fit.layout, other_layout=fit.layout, learnt_from="A"
+        )
     own, _ = linking.introduce(tmp_path, draft.agreement)
     offers: list[accord.Offer] = []
 

@@ -69,8 +69,8 @@ def _account(
 ) -> Afterwards | None:
     """What the ledger says of the data set, and would say after a run."""
     from accord.errors import UsageError
-    from accord.forecast.plan import find_side
     from accord.forecast.promises import afterwards
+    from accord.preparing.check import find_side
 
     if dataset is None:
         return None

@@ -89,7 +89,7 @@ def check(
     from accord.cli.check_layout import keep, list_columns, read_known, tell_ids
     from accord.cli.link import plain
     from accord.cli.match import describe_match
-    from accord.forecast.plan import find_side
+    from accord.preparing.check import find_side
     from accord.preparing.facts import tell_unchecked
     from accord.preparing.words import describe
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import Json, LayoutFile, named_state, read_own_layout
+from accord.cli.options import Json
 from accord.cli.pages import HtmlFile, require_page, write_page
-from accord.cli.places import TABLE, find_table_or_none
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UnmetError, UsageError
@@ -23,20 +22,10 @@ _MOST_ROWS = 16
 _BAR = 12
 _MANY = 200_000
 """Records of a side that take seconds to count."""
-_FOR_YOUR_EYES = (
-    "What your table decides is for your eyes, and an agreement is public: plan with --records alone to "
-    "--write."
-)
 
 
 def plan(
-    context: typer.Context,
     agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help=f"Your table, for a plan for your eyes: {TABLE}", path_type=str),
-    ] = None,
-    party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     records: Annotated[
         tuple[int, int] | None, typer.Option(metavar="A B", help="How many records A and B have.")
     ] = None,
@@ -73,16 +62,12 @@ def plan(
     ] = None,
     page: HtmlFile = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files of --write and --html.")] = False,
-    dataset: Annotated[
-        str | None, typer.Option(help="The account that would be charged; default: the only one.")
-    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
             help="Estimate the time for this many processes on each side, with a core each; default: one."
         ),
     ] = None,
-    layout: LayoutFile = None,
     as_json: Json = False,
 ) -> None:
     """Price every sensible way to run an agreement, and choose one.
@@ -93,22 +78,14 @@ def plan(
     from accord.forecast.plan import plan as make
     from accord.forecast.plan import read_sizes
 
-    data = find_table_or_none(table)
-    if write is not None and data is not None:
-        raise UsageError(problem=_FOR_YOUR_EYES)
     if page is not None:
-        from accord.table.sources.opening import input_files
-
-        require_page(page, (agreement, *input_files(data), write), force)
+        require_page(page, (agreement, write), force)
     agreed = read_agreement(agreement)
-    if data is None and max(read_sizes(agreed, records) or (0,)) >= _MANY:
+    if max(read_sizes(agreed, records) or (0,)) >= _MANY:
         say("Counting how many records share a key in synthetic tables: this takes up to a minute.", err=True)
     found = make(
         agreed,
-        data,
-        party=party,
         records=records,
-        layout=read_own_layout(agreed, layout, data),
         overlap=overlap,
         network=network,
         recall=recall,
@@ -116,8 +93,6 @@ def plan(
         max_time=max_time,
         max_bytes=max_bytes,
         max_epsilon=max_epsilon,
-        dataset=dataset,
-        state=named_state(context),
         workers=workers,
     )
     if write is not None and not found.missed:
@@ -125,7 +100,7 @@ def plan(
     if page is not None:
         from accord.report.plan_page import describe_plan
 
-        write_page(page, describe_plan(found), force, private=found.from_data)
+        write_page(page, describe_plan(found), force, private=False)
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:

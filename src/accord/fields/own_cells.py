@@ -1,29 +1,23 @@
 """From one's own columns to the cells of agreed ones, as a layout says: before anything else is done.
 
-Whatever reads a table comes through here, so that a field means the same to all: `read_cells` for a chunk, or
-`read_settled` for a table that is to be changed and read again. In the order of what is done: cells that
-count as empty become so, then columns are joined, or what one has is read in another way. A cell that a way
-does not fit stays as it is, for the field to judge. No row is looked at by itself, and none decides about
-another.
+Whatever reads a table comes through here, so that a field means the same to all. In the order of what is
+done: cells that count as empty become so, then columns are joined, or what one has is read in another way. A
+cell that a way does not fit stays as it is, for the field to judge. No row is looked at by itself, and none
+decides about another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.making import join, read_days
-from accord.fields.row_ids import open_named
 from accord.table import postal
 from accord.table.cell_text import MIXED, among_text, is_no_text, without_text
 from accord.table.field_source import Source
-from accord.table.layout import MADE_ID, Layout
-from accord.table.sources.opening import TableLike
 
 _TEXT = pa.large_string()
 _PADDED = {"%m": 2, "%d": 2, "%Y": 0, "%y": 2}
@@ -61,25 +55,6 @@ def read_cells(source: Source, batch: pa.RecordBatch) -> pa.Array:
 def read_all(sources: Mapping[str, Source], batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """By agreed name, the cells of each."""
     return {name: read_cells(source, batch) for name, source in sources.items()}
-
-
-def read_settled(
-    source: TableLike, names: Iterable[str], layout: Layout, most: int | None = None
-) -> tuple[pa.Table, Layout]:
-    """A table of agreed columns, read as its layout says, and the layout of what is left to say of it: the
-    formats of dates. With `most`, so many of its batches."""
-    sources = layout.sources(names)
-    opened = open_named(source, [layout.id_column, *_others(layout, sources)], layout)
-    batches = [
-        pa.record_batch({MADE_ID: batch.column(layout.id_column), **read_all(sources, batch)})
-        for batch in islice(opened.batches, most)
-    ]
-    left = {name: Source(column=name, format=formatted(one)) for name, one in sources.items()}
-    return pa.Table.from_batches(batches), replace(layout, id=MADE_ID, make_ids=False, columns=left)
-
-
-def _others(layout: Layout, names: Iterable[str]) -> list[str]:
-    return [column for column in layout.own_columns(names) if column != layout.id_column]
 
 
 def formatted(source: Source) -> str | None:

@@ -2,7 +2,7 @@
 
     plan, choose                      all options with their bills, and the one policy of choosing
     variants                          what else could be agreed on
-    spread, groups, costs, machine    sizes of bins and who hangs together → comparisons → time on a machine
+    spread, costs, machine            sizes of bins → comparisons → time on a machine
     saved, recall                     what cleaning saves; what an option finds
     series                            growing tables
     figures                           what a plan says, as data

@@ -81,21 +81,11 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Walk:
-    """What going through a schedule came to."""
-
-    comparisons: int
-    bytes: int
-    """Of the engine."""
-    rounds: int
-
-
-@dataclass(frozen=True)
 class Spared:
-    """The share of the comparisons that is made, and the walk of what is expected where there was one."""
+    """The share of the comparisons that is made, and the bytes of each, where its rounds were priced."""
 
     share: Range
-    walk: Walk | None = None
+    each: float | None = None
 
 
 ALL = Spared(Range(1.0, 1.0, 1.0))
@@ -257,9 +247,7 @@ def bill(
     fixed = task.protocol.sends(task, terms.sizes) + _disclosed(agreement, task, terms.matches)
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
-    each = price.bytes / max(1, price.comparisons)
-    if spared.walk is not None and spared.walk.bytes:
-        each = spared.walk.bytes / max(1, spared.walk.comparisons)
+    each = spared.each or price.bytes / max(1, price.comparisons)
     bytes_ = Range(*(fixed + each * n for n in _ends(made)))
     least = 0 if slab is None else _exclusive_rounds(task, one, slab)
     rounds = Range(*(_rounds(price, n, slab, least, values) for n in _ends(made)))

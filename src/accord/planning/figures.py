@@ -1,7 +1,7 @@
 """What a plan is made of: ranges, options, warnings, and the one option that was chosen.
 
-Every figure is a range: what is least, what is expected, what is most. Those of a plan from counts alone say
-how far the spread of records over bins may go; those of a plan with one's own table are narrow. A plan is its
+Every figure is a range: what is least, what is expected, what is most. From counts alone it says how far the
+spread of records over bins may go; with one's own table it is narrow. A plan is its
 options as a table (Arrow, pandas, a notebook), and `to_json` is what `accord plan --json` prints.
 """
 
@@ -197,8 +197,6 @@ class Plan:
     """The most important first."""
     sizes: tuple[int, int]
     network: str
-    from_data: bool
-    """Whether it was made from somebody's table: then it is for its owner's eyes alone."""
     missed: tuple[str, ...] = ()
     """The wishes that no option meets all at once, and the choice does not meet."""
     workers: int = 1
@@ -213,7 +211,6 @@ class Plan:
         return {
             "records": dict(zip(("A", "B"), self.sizes, strict=True)),
             "network": self.network,
-            "from_data": self.from_data,
             "workers": self.workers,
             "options": [option.to_json() for option in self.options],
             "choice": self.choice.to_json(),

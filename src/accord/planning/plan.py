@@ -3,7 +3,6 @@
 variants.py   from one agreement the others
 spread.py     how records fall into bins: three guesses, or one's own table
 costs.py      what each comes to, by the prices of protocols and engines
-groups.py     which of one's own records hang together
 saved.py      what greedy spares
 recall.py     what the blocking lets through
 choose.py     which to take, and what to warn of
@@ -17,9 +16,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from accord.agreement.document import Agreement, OtOptions
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
@@ -29,18 +25,15 @@ from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wanted, choose, explain, is_as_good, warn
 from accord.planning.costs import ALL, Drawn, Spared, Terms, is_greedy
 from accord.planning.figures import Option, Plan, cost
-from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed, speed_of
 from accord.planning.made_up import NO_SALT, make_up_pairs, make_up_samples
 from accord.planning.recall import recall_of, share_met
 from accord.planning.routes import map_grid, routed_variant
-from accord.planning.saved import OFTEN
 from accord.planning.spread import (
     CROWDED,
     EVEN,
     UNLISTED,
     USUAL,
-    Alike,
     Spread,
     from_sizes,
     from_table,
@@ -58,8 +51,6 @@ from accord.protocols.base import Release, Task
 from accord.protocols.sharing import Sample
 from accord.secure.engine import AtOnceEngine
 from accord.side import Side
-
-Ints = NDArray[np.int64]
 
 NETWORKS = {"lan": Network(1000, 0.5), "wan": Network(100, 20)}
 OVERLAP = 0.3
@@ -83,13 +74,8 @@ _routes: dict[str, tuple[Any, Any] | None] = {}
 """Blocking and protocol of what is routed, by fields, rule and sizes."""
 _MOST_SETTLED = 4
 """Plans that are made one of the other's choice."""
-_MOST_WALKED = 6
-"""Options beside the agreed one whose schedules are gone through."""
-_MOST_PLACED = 1 << 20
-"""Records of one's own table up to which schedules are gone through: it takes seconds a million, and the
-memory of every slot. Beyond, what greedy spares is taken from counts."""
-_WALKED_ANYWAY = 1 << 24
-"""Comparisons up to which rounds are gone through without a table; in more the short ones do not count."""
+_MOST_WALKED = 1 << 24
+"""Comparisons up to which rounds are priced one by one; in more the short ones do not count."""
 
 
 @dataclass(frozen=True)
@@ -128,21 +114,20 @@ class PlanQuestion:
 
 @dataclass(frozen=True)
 class Own:
-    """One's own table, and of some of its rows what they may look like at the partner's."""
+    """One's own table."""
 
     side: Side
     records: Records
-    sample: tuple[Records, Records] | None = None
 
 
-def make_plan(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
-    """The plan from counts alone, or from one's own table."""
+def make_plan(agreement: Agreement, question: PlanQuestion) -> Plan:
+    """The plan from the numbers of records alone."""
     require_sound(agreement)
-    return _Planner(agreement, question, own, whole=True).plan()
+    return _Planner(agreement, question, None, whole=True).plan()
 
 
 def settle(agreement: Agreement, question: PlanQuestion) -> Plan:
-    """The plan from counts alone of what such plans choose again: for drafts and templates."""
+    """The plan of what such plans choose again: for drafts and templates."""
     require_sound(agreement)
     known: dict[str, list[Option]] = {}
     found = _Planner(agreement, question, None, whole=True, known=known).plan()
@@ -159,7 +144,8 @@ def route(agreement: Agreement, question: PlanQuestion) -> Agreement | None:
 
 
 def price_agreed(agreement: Agreement, question: PlanQuestion, own: Own | None = None) -> Plan:
-    """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
+    """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made. With
+    one's own table its records are counted as they fall into bins."""
     planner = _Planner(agreement, question, own, whole=False)
     options = planner.options([agreement])
     options += planner.options([one for one in other_protocols(agreement) if not one.passes])
@@ -187,15 +173,12 @@ class _Planner:
         """`known`: what planners of the same fields, rule and question have priced, by digest."""
         self._known = {} if known is None else known
         self._agreement, self._asked, self._own, self._whole = agreement, question, own, whole
-        self._walked = {agreement.digest}
-        """What is looked at closely: greedy's schedule is gone through, where the table is not too long."""
         matches = round(question.share * min(question.sizes))
         self._terms = Terms(question.sizes, question.network, matches, question.workers, question.pace)
         self._priced: set[str] = set()
 
     def plan(self) -> Plan:
         agreed = self._agreement
-        self._walked.update(one.digest for one in greedy_variants(agreed))
         fewer = self._asked.wish.recall is not None
         others = blockings(agreed, self._asked.sizes, fewer)
         routed = self._routed()
@@ -232,41 +215,8 @@ class _Planner:
         kept = _routes[known]
         return kept and agreed.model_copy(update={"blocking": kept[0], "protocol": kept[1]})
 
-    @cached_property
-    def _together(self) -> Ints:
-        """The groups of one's own records."""
-        assert self._own is not None
-        return hang_together(self._agreement.task, self._own.records)
-
-    @cached_property
-    def _alike(self) -> Alike:
-        """The partner's table, made of one's own."""
-        assert self._own is not None
-        partner = self._asked.sizes[1 if self._own.side is Side.A else 0]
-        walks = self._short and (self._whole or is_greedy(self._agreement))
-        together = self._together if walks else None
-        return make_alike(len(self._own.records), partner, self._asked.share, together)
-
-    @property
-    def _short(self) -> bool:
-        """Whether there is a table through whose schedule one can go in seconds."""
-        return self._own is not None and len(self._own.records) <= _MOST_PLACED
-
-    def _look_closer(self, options: list[Option], wish: Wanted) -> None:
-        """Go through the schedule of whatever would be chosen, until it stays the choice: to go through
-        those of all options would take minutes for large tables."""
-        for _ in range(_MOST_WALKED):
-            choice, _ = choose(options, wish)
-            if not choice.greedy or choice.agreement.digest in self._walked:
-                return
-            at = next(i for i, one in enumerate(options) if one is choice)
-            self._walked.add(choice.agreement.digest)
-            options[at] = self._price(choice.agreement)[0]
-
     def decide(self, options: list[Option]) -> Plan:
         wish = self._asked.wish.no_worse_than(next(option for option in options if option.agreed))
-        if self._whole and self._short:
-            self._look_closer(options, wish)
         choice, missed = choose(options, wish)
         return Plan(
             options=tuple(options),
@@ -275,7 +225,6 @@ class _Planner:
             warnings=tuple(warn(options, choice, self._asked.sizes)),
             sizes=self._asked.sizes,
             network=str(self._asked.network),
-            from_data=self._own is not None,
             workers=self._asked.workers,
             missed=tuple(miss.name for miss in missed),
         )
@@ -319,41 +268,30 @@ class _Planner:
         told = costs.releases_of(task, sizes)
         fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced] or [agreement]
         self._priced.update(one.digest for one in fresh)
-        walked = self._short and any(is_greedy(one) and one.digest in self._walked for one in fresh)
-        spreads = self._spreads(task, walked)
+        spreads = self._spreads(task)
         foreseen = costs.foresee(task, told, spreads, sizes)
         _require_at_once(agreement, foreseen[0][0].comparisons)
         speed = speed_of(task.protocol.circuit(task, sizes), agreement.engine.name)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
-    def _spreads(self, task: Task, placed: bool) -> list[Spread]:
-        """As expected, then the least and the most that records may meet; of a table it is known where each
-        record lies if it was to be `placed`."""
+    def _spreads(self, task: Task) -> list[Spread]:
+        """As expected, then the least and the most that records may meet."""
         if not task.protocol.lists_bins:
             return [UNLISTED]
         if self._own is None:
             return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
-        names = tuple(task.blocking_fields)
         own = self._own
-        return [from_table(task.blocking, own.side, own.records, self._alike, names, placed=placed)]
+        partner = self._asked.sizes[1 if own.side is Side.A else 0]
+        alike = make_alike(len(own.records), partner, self._asked.share)
+        return [from_table(task.blocking, own.side, own.records, alike, tuple(task.blocking_fields))]
 
     def _spared(self, agreement: Agreement, task: Task, drawn: Drawn, spread: Spread) -> Spared:
         """Which share of the comparisons greedy makes, and what its rounds cost."""
-        counted = Spared(saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share))
+        share = saved.share_made(task, drawn, spread, self._asked.sizes, self._asked.share)
         price = costs.price_rounds(agreement, task)
-        if self._own is not None and (spread.placed is None or agreement.digest not in self._walked):
-            return counted
-        if self._own is None or spread.placed is None:
-            # Nothing matches: what rounds cost is known, and which of them are spared is not.
-            few = price is not None and 0 < drawn.comparisons <= _WALKED_ANYWAY
-            walk = saved.walk(task, drawn, None, price) if few else None
-            return Spared(counted.share, walk)
-        guess = self._asked.overlap is None
-        groups = [
-            find_groups(self._own.side, self._together, self._alike, round(self._alike.matching * f), guess)
-            for f in (1.0, OFTEN, 1 / OFTEN)
-        ]
-        return saved.from_table(task, drawn, spread.placed, groups, price) or counted
+        if price is None or not 0 < drawn.comparisons <= _MOST_WALKED:
+            return Spared(share)
+        return Spared(share, saved.price_schedule(task, drawn, price))
 
     def _option(
         self,
@@ -400,9 +338,7 @@ class _Planner:
 
     @cached_property
     def _pairs(self) -> tuple[Records, Records] | None:
-        """Records, and row by row what they may look like at the partner's."""
-        if self._own is not None and self._own.sample is not None:
-            return self._own.sample
+        """Synthetic records, and row by row what they may look like at the partner's."""
         return make_up_pairs(self._agreement)
 
     @cached_property

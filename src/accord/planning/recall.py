@@ -1,20 +1,19 @@
 """The share of the pairs that the rule accepts which an option finds.
 
 What follows from the agreement is exact: a blocking that is complete for the rule brings all of them
-together, and the protocol says what it finds of those. Otherwise it is *estimated*: some records are taken
-once as they are and once with made-up errors, and of the pairs that the rule accepts it is seen which the
-blocking brings together. With a table they are its own, without one they are made up (made_up.py).
+together, and the protocol says what it finds of those. Otherwise it is *estimated*: synthetic records
+(made_up.py) are taken once as they are and once with made-up errors, and of the pairs that the rule accepts
+it is seen which the blocking brings together.
 
 Made-up errors are what records may look like at the partner's. Texts get the slips of the generator of people
 (datasets/people_typos.py) at its rates, some cells are empty, and some dates are another record's, all before
 anything is cleaned, derived or encoded, so that what a field is made of errs with it. Numbers with a range of
-their own jitter after they are encoded, by no more than the rule accepts, each by itself. Nothing of it
-leaves its owner.
+their own jitter after they are encoded, by no more than the rule accepts, each by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -34,27 +33,10 @@ from accord.rules.rule import Within, predicates, scores_of
 from accord.rules.thresholds import root, within_steps
 from accord.side import Side
 
-Load = Callable[[pa.Table], Records]
-"""Encodes a table as the agreement says."""
-
-MOST_ROWS = 2000
 _EMPTY = 0.02
 _LONGEST = 200
 _MOVED = 0.3
 """Values that differ within the distance that a level of a score allows."""
-
-
-def with_errors(
-    agreement: Agreement, raw: pa.Table, where: dict[str, str], load: Load
-) -> tuple[Records, Records]:
-    """Some rows as they are, and with errors: row by row the same.
-
-    `where` says which column of the raw table a column of the agreement is.
-    """
-    rng = np.random.default_rng(0)
-    rows = np.sort(rng.permutation(raw.num_rows)[:MOST_ROWS])
-    some = raw.take(pa.array(rows))
-    return load(some), jitter(rng, agreement, load(err(rng, agreement, some, where)))
 
 
 def err(rng: np.random.Generator, agreement: Agreement, table: pa.Table, where: dict[str, str]) -> pa.Table:

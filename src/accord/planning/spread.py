@@ -33,7 +33,7 @@ from accord.side import Side
 
 Ints = NDArray[np.int64]
 Placed = tuple[Ints, Ints]
-"""(record, bin) of slots that are no dummies, by record."""
+"""(record, bin) of slots that are no dummies."""
 
 EVEN, USUAL, CROWDED = 0.0, 0.5, 1.0
 _MOST_DRAWN = 1 << 14
@@ -45,12 +45,10 @@ _STRETCH = 1 << 17
 
 @dataclass(frozen=True)
 class Spread:
-    """True bin sizes of A and of B; from a table also where each record lies."""
+    """True bin sizes of A and of B."""
 
     a: Ints
     b: Ints
-    placed: tuple[Placed, Placed] | None = None
-    """Of each side."""
 
     @property
     def counts(self) -> tuple[Ints, Ints]:
@@ -165,56 +163,49 @@ class Alike:
     matching: int
 
 
-def make_alike(own: int, partner: int, overlap: float, together: Ints | None = None) -> Alike:
+def make_alike(own: int, partner: int, overlap: float) -> Alike:
     """As many rows of one's own table as the partner has records, a share of them each once.
 
-    `overlap`: of the records of the smaller table. `together`: the group of each record; whoever is in a
-    group matches as a whole (groups.py).
+    `overlap`: of the records of the smaller table.
     """
     rng = np.random.default_rng(0)
     matching = round(overlap * min(own, partner))
-    rank = rng.permutation(own)
-    order = np.argsort(rank if together is None else rank[together], kind="stable")
-    once = order[: min(partner, 2 * matching)]
+    once = np.argsort(rng.permutation(own), kind="stable")[: min(partner, 2 * matching)]
     rest = rng.integers(0, max(1, own), partner - len(once)) if own else np.zeros(0, np.int64)
     return Alike(np.concatenate([once, rest]), matching)
 
 
 def from_table(
-    blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...], *, placed: bool
+    blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...]
 ) -> Spread:
     """The own table as it is, and a partner's like it; `names` are the fields that decide about bins.
 
-    A stretch of rows at a time, so that a long table takes the memory of its counts; only if `placed` it is
-    kept where each record lies.
+    A stretch of rows at a time, so that a long table takes the memory of its counts.
     """
     columns = {name: records.columns[name] for name in names}
-    kept: dict[Side, list[Placed]] = {one: [] for one in Side}
     counts = {one: np.zeros(blocking.bins, np.int64) for one in Side}
     rng, every = np.random.default_rng(1), range(len(records))
 
-    def add(whose: Side, first: int, record: Ints, bins: Ints) -> None:
+    def add(whose: Side, first: int, bins: Ints) -> None:
         counts[whose] += np.bincount(bins + first, minlength=blocking.bins)
-        if placed:
-            kept[whose].append((record, bins + first))
 
     for one, first in zip(blocking.passes, blocking.first_bins, strict=True):
         if one.per_record(Side.A) == one.per_record(Side.B) == 1:
             # A copy lies where its row lies, on either side: to place each row once is enough.
             bins = _bins(one, side, columns, len(records))
             record = np.flatnonzero(bins >= 0)
-            add(side, first, record, bins[record])
+            add(side, first, bins[record])
             own_counts = counts[side][first : first + one.bins]
             unlike = _unlike(one, side, own_counts, own_counts, len(record), len(records))
             theirs = bins[alike.rows]
             there = np.flatnonzero(theirs >= 0)
             by = _move(rng, one, len(theirs), unlike, alike.matching)
-            add(side.other, first, there, (theirs[there] + by[there]) % one.bins)
+            add(side.other, first, (theirs[there] + by[there]) % one.bins)
             continue
         itself, copies = 0, np.zeros(one.bins, np.int64)
         each = zip(_place(one, side, columns, every), _place(one, side.other, columns, every), strict=True)
         for own, copy in each:
-            add(side, first, *own)
+            add(side, first, own[1])
             copies += np.bincount(copy[1], minlength=one.bins)
             here, there = (record * one.bins + bins for record, bins in (own, copy))
             itself += int(contained(here, np.sort(there)).sum())
@@ -223,9 +214,8 @@ def from_table(
             # A copy of a row lies where the row lies, unless it is moved as a whole.
             low, high = (int(record[0]), int(record[-1]) + 1) if len(record) else (0, 0)
             by = _move(rng, one, high - low, unlike, max(0, alike.matching - low))
-            add(side.other, first, record, (bins + by[record - low]) % one.bins)
-    where = (_by_record(kept[Side.A]), _by_record(kept[Side.B])) if placed else None
-    return Spread(counts[Side.A], counts[Side.B], where)
+            add(side.other, first, (bins + by[record - low]) % one.bins)
+    return Spread(counts[Side.A], counts[Side.B])
 
 
 def _move(rng: np.random.Generator, one: Pass, count: int, unlike: float, stay: int) -> Ints:
@@ -256,14 +246,6 @@ def _some(column: Column, rows: Ints | range) -> Column:
     if isinstance(rows, range):
         return slice_of(column, rows.start, rows.stop)
     return rows_of(column, rows)
-
-
-def _by_record(passes: list[Placed]) -> Placed:
-    if not passes:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    record, bins = (np.concatenate(each) for each in zip(*passes, strict=True))
-    order = np.argsort(record, kind="stable")
-    return record[order], bins[order]
 
 
 def _unlike(one: Pass, side: Side, own: Ints, copies: Ints, itself: int, size: int) -> float:

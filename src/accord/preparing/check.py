@@ -15,8 +15,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_text_or_none
 from accord.drawing import draw
-from accord.errors import DataError, Fault
-from accord.forecast.plan import find_side
+from accord.errors import DataError, Fault, UsageError
 from accord.preparing.facts import (
     facts_ahead,
     facts_of,
@@ -144,6 +143,15 @@ def check(
     if side is None and (unchecked := tell_unchecked(agreement, known.person)):
         facts["advice"].append(f"Name your side with `party=` to check {unchecked}, too.")
     return Check(agreement, side, name_of(table), (), "", found.layout, facts)
+
+
+def find_side(agreement: Agreement, party: str) -> Side:
+    """The side that A, B or a party's name means."""
+    for side in Side:
+        if party in (side.value, side.value.lower(), agreement.party(side)):
+            return side
+    names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
+    raise UsageError(problem=f"'{party}' is not a party to this agreement; the parties are {names}.")
 
 
 def judge(

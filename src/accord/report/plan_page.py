@@ -1,7 +1,4 @@
-"""A plan as a page: what each option costs, what it finds, and which to take.
-
-A plan that was made with somebody's table is for its owner's eyes, and says so.
-"""
+"""A plan as a page: what each option costs, what it finds, and which to take."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ _MOST_ROWS = 16
 _MOST_LINES = 4
 _MOST_TIMES = 20
 """How many times the least is the largest on an axis from 0."""
-_OWN_EYES = "For your eyes only: the bins of your table are in these figures."
 _PUBLIC = "Made from the agreement and two numbers of records: it may be shown to the partner."
 
 
@@ -37,7 +33,7 @@ def describe_plan(plan: Plan) -> str:
         tell_rule(plan.agreed.agreement.rule),
     ]
     lead = f"{counted(a, 'record')} of A and {b:,} of B, network {plan.network} (Mbit/s and ms). "
-    return page("What a linkage would cost", lead + (_OWN_EYES if plan.from_data else _PUBLIC), sections)
+    return page("What a linkage would cost", lead + _PUBLIC, sections)
 
 
 def _name(option: Option, plan: Plan) -> str:

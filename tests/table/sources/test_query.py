@@ -16,7 +16,6 @@ import pytest
 import accord
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields.load import load_records
-from accord.forecast.plan import read_own
 from accord.protocols.parts.slots import table_digest
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table
@@ -81,9 +80,9 @@ def test_the_verbs_take_them(tmp_path: Path) -> None:
             agreement(),
             seed=1,
         )
-        planned = read_own(agreement(), database.sql("FROM a"), "A", Layout())
+        checked = accord.check(agreement(), database.sql("FROM a"), party="A")
     assert found.pairs.equals(expected)
-    assert len(planned.records) == 4
+    assert checked.records == 4
 
 
 class Driver:
