@@ -41,7 +41,7 @@ Clock = Callable[[], float]
 
 WIDE, NARROW = (1, 16, 256), (64, 4, 16)
 """(blocks, rows of A, rows of B): four thousand pairs each; fewer for the slow engines."""
-_SLOW = {"garbled": 4, "dual": 4, "paillier": 16, "paillier-packed": 16}
+_SLOW = {"dual": 4, "paillier": 16, "paillier-packed": 16}
 _VALUES = ((1000, 1000), (100_000, 100_000), (100_000, 1_000_000), (1_000_000, 1_000_000))
 """Records of A and of B."""
 

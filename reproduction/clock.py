@@ -1,6 +1,6 @@
 """Wall-clock times: linkages run between two processes, not comparisons times a constant [HMFS17, §5.2.4].
 
-`ot` and `garbled` run the whole of AB; Paillier takes milliseconds a comparison, so a sample of comparisons
+`ot` runs the whole of AB; Paillier takes milliseconds a comparison, so a sample of comparisons
 is timed and the rest extrapolated to the comparisons that the measured linkages make, which the row says. The
 sample is of made-up filters of the same length, not of AB: the time of a comparison does not depend on what
 is compared. Times are of the protocol: loading the tables and making the slots come before the clock starts.
@@ -28,7 +28,7 @@ def engine_points(size: Size) -> Sequence[Point]:
     records, sample = (5_000, 20) if size.name == "full" else (500, 4)
     return [
         {"data": "ab", "per_day": records, "engine": engine, "sample": sample if engine in _SAMPLED else 0}
-        for engine in ("ot", "garbled", *_SAMPLED)
+        for engine in ("ot", *_SAMPLED)
     ]
 
 

@@ -250,7 +250,7 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name, make in IN_THE_CLEAR.items():
         add(name, "ideal", make, many)
     for name, make in SECURE.items():
-        for engine in ("ot", "ot silent", "garbled"):
+        for engine in ("ot", "ot silent"):
             add(name, engine, make, many)
     add("laplace, not greedy", "dual", SECURE["laplace, not greedy"], many)
     for name in ("all-pairs", "all-pairs, not greedy"):
@@ -263,7 +263,7 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
         for engine in ("ideal", "ot"):
             add(f"routed, {name}", engine, make, crowds)
     for name, generate in GENERATED.items():
-        for engine in ("ideal", "ot", "garbled"):
+        for engine in ("ideal", "ot"):
             add(name, engine, *_generated(name, generate))
     found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
     found |= {f"resumed run: {kind}": partial(whole, kind, cut=cut) for kind, cut in CUT.items()}

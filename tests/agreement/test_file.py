@@ -23,7 +23,7 @@ from tests.agreement.faulty import TEXT, faults, line_of
     [
         ("version = 1", "version = 2", "should be 1"),
         ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
-        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'garbled', 'dual', 'paillier', 'paillier-p"),
+        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'dual', 'paillier', 'paillier-p"),
         ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
         ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
         ("hamming(name) <= 5", "hamming(nane) <= 5", "did you mean 'name'"),
@@ -186,9 +186,9 @@ def test_no_damage_to_a_line_gives_a_traceback(line: str, other: str) -> None:
 
 def test_a_rule_that_the_agreed_engine_cannot_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accord.secure.garbled.boolean.MOST_WIRES", 40)
-    text = TEXT.replace('engine = "ot"', 'engine = "garbled"')
+    text = TEXT.replace('engine = "ot"', 'engine = "dual"').replace("greedy = true", "greedy = false")
     (fault,) = faults(text)
-    assert "'garbled' cannot evaluate a rule that takes more than 40 gates and bits" in fault
+    assert "'dual' cannot evaluate a rule that takes more than 40 gates and bits" in fault
     assert fault.startswith(f"line {line_of('engine =', text)}")
     parse_agreement(text, simulated=True)
 

@@ -368,7 +368,7 @@ def with_frequencies(folder: Path, said: str = RARE) -> None:
     score = (
         "score(name: same and rarity(name_rarity) >= 2 -> 9, same -> 6, otherwise -> -4; birth: same -> 4)"
     )
-    text = AGREEMENT.replace("same(name) and same(birth)", f"{score} >= 9").replace('"ot"', '"garbled"')
+    text = AGREEMENT.replace("same(name) and same(birth)", f"{score} >= 9")
     (folder / "agreement.toml").write_text(text.replace("[fields.birth]", f"{said}[fields.birth]"))
     (folder / "a.csv").write_text("id,name,birth\n1,Smith,2020-01-31\n2,Xqz,2020-01-31\n3,jones,2020-01-31\n")
 

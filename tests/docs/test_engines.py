@@ -86,8 +86,8 @@ def test_what_garbling_and_larger_groups_send() -> None:
     def each(rule: str, engine: str, settings: Settings = USUAL) -> float:
         return price(RULES[rule], blocks, engine, settings).bytes / blocks.pairs
 
-    assert f"`garbled` sends {each('people', 'garbled'):,.0f} bytes" in engines
-    assert f"`garbled` sends {each('edit', 'garbled') / 1000:.0f} kB" in rules
+    assert f"`dual` sends {each('people', 'dual'):,.0f} bytes" in engines
+    assert f"`dual` sends {each('edit', 'dual') / 1000:.0f} kB" in rules
     six = [each(rule, "ot", Settings(group=6)) for rule in ("hamming50", "euclidean2d")]
     assert f"send {six[0]:.1f} bytes for `hamming50` and {six[1]:.1f} for `euclidean2d`" in engines
 

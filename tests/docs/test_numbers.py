@@ -22,7 +22,7 @@ INSTEAD = {
     ("prepare.md", "Bad files"): "limits",
     ("prepare.md", "The pairs in a spreadsheet"): "a limit",
     ("engines.md", "Rows held in shares"): "a formula",
-    ("engines.md", "`garbled`: the protocol"): "a size that follows from the parameters",
+    ("engines.md", "Garbled circuits"): "a size that follows from the parameters",
     ("engines.md", "Silent OTs"): "a size that follows from the parameters",
     ("engines.md", "What a node costs with `ot`"): "a price",
     ("maths.md", "6 Suppression leaks"): "a formula",

@@ -52,12 +52,10 @@ def test_the_default_wish_is_the_agreed_promise_and_every_match() -> None:
 
 def test_dual_is_planned_without_greedy_and_within_one_test() -> None:
     plain = agreement(greedy=False)
-    dual, garbled = (
-        Agreement.model_validate(plain.model_dump() | {"engine": name}) for name in ("dual", "garbled")
-    )
-    found, other = (price_agreed(one, question(200, 200)).agreed for one in (dual, garbled))
+    dual = Agreement.model_validate(plain.model_dump() | {"engine": "dual"})
+    found, other = (price_agreed(one, question(200, 200)).agreed for one in (dual, plain))
     assert found.comparisons == other.comparisons
-    assert 1.8 < found.bytes.expected / other.bytes.expected < 2.05
+    assert found.bytes.expected > 10 * other.bytes.expected
     for one in make_plan(dual, question(200, 200)).options:
         assert not getattr(one.agreement.protocol, "greedy", False)
     with pytest.raises(UsageError, match="compares all at once, at most"):

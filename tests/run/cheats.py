@@ -6,9 +6,7 @@ in the same process, or in another, is honest. None of them needs anything that 
     read_filters   `ot`: θ + 1 in the place of one factor and 0 in that of all others. A pair then matches
                    exactly if that bit of A's row is 0 and the row no dummy: each row of B reads one bit of
                    every row that it meets. B reports that nothing matches.
-    read_delta     `garbled`: one flipped correction in each of the 32 trees moves the label of one bit by the
-                   four bits of Δ that belong to the tree: with Δ B would have both labels of every wire.
-    garble_wrongly `garbled`: a wrong table, which makes an answer a coin if a bit is 1, and not if it is 0.
+    garble_wrongly `dual`: a wrong table, which makes an answer a coin if a bit is 1, and not if it is 0.
     say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
 """
@@ -28,10 +26,8 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.fields.columns import Bits
 from accord.protocols.disclose import DiscloseAtEnd
-from accord.secure.garbled import batch as garbled_batch
-from accord.secure.garbled import engine as garbled_engine
-from accord.secure.garbled.batch import BatchSide as GarbledSide
-from accord.secure.garbled.batch import run_evaluator
+from accord.secure.dual import batch as dual_batch
+from accord.secure.dual import engine as dual_engine
 from accord.secure.garbled.gates import Feed, garble
 from accord.secure.ot import engine as ot_engine
 from accord.secure.ot.batch import BatchSide, run_b
@@ -40,6 +36,7 @@ from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer.extension import TILE, Receiver, Tile, correction_words
 from accord.secure.transfer.packing import bits_to_wire
 from accord.secure.transfer.setup import Session
+from accord.secure.transfer.setup import set_up as set_up_session
 from accord.side import Side
 from tests.run import faults
 from tests.run.faults import Office
@@ -194,7 +191,7 @@ def claim_all() -> Iterator[None]:
 
 
 TREES = 32
-"""Of the extension in `garbled`."""
+"""Of the extension in `dual`."""
 
 
 def flip_choices(end: Receiver, trees: Sequence[int]) -> None:
@@ -210,29 +207,13 @@ def flip_choices(end: Receiver, trees: Sequence[int]) -> None:
 
 
 @contextmanager
-def read_delta() -> Iterator[list[int]]:
-    """`garbled`: B flips a choice in each tree where A garbles; one number for each session."""
-    tried: list[int] = []
-
-    def flip(own: GarbledSide) -> Party[NDArray[np.bool_]]:
-        if own.session.side is Side.B and "extend" not in vars(own.session.receiver):
-            flip_choices(own.session.receiver, range(TREES))
-            tried.append(own.number)
-        return (yield from run_evaluator(own))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(garbled_engine, "run_evaluator", flip)
-        yield tried
-
-
-@contextmanager
-def garble_wrongly(engine: Any = garbled_engine, batch: Any = garbled_batch) -> Iterator[None]:
-    """`garbled`, or another engine of this kind: the first table of every pair that B garbles is wrong. The
+def garble_wrongly() -> Iterator[None]:
+    """`dual`: the first table of every pair that B garbles is wrong. The
     evaluator takes it or not by a bit that tells it nothing, and B knows what that bit stands for."""
-    true_set_up, cheating = engine.set_up, set[bytes]()
+    cheating = set[bytes]()
 
     def set_up(side: Side, *rest: Any) -> Party[Session]:
-        session = yield from true_set_up(side, *rest)
+        session = yield from set_up_session(side, *rest)
         if side is Side.B:
             cheating.add(session.sender.delta.tobytes())
         return session
@@ -244,6 +225,6 @@ def garble_wrongly(engine: Any = garbled_engine, batch: Any = garbled_batch) -> 
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "set_up", set_up)
-        patch.setattr(batch, "garble", wrong)
+        patch.setattr(dual_engine, "set_up", set_up)
+        patch.setattr(dual_batch, "garble", wrong)
         yield

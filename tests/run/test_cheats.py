@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.errors import ClosedError, PeerError, TooManyMatchesError
+from accord.errors import PeerError, TooManyMatchesError
 from accord.protocols.parts import disclosed
 from accord.run.stages import Linked
 from accord.side import Side
@@ -57,35 +57,6 @@ def test_ot_filters_are_read_over_tls(tmp_path: Path) -> None:
     assert found.code == 0, found.said
     true = cheats.filters(both[Side.A])
     assert sorted(map(bytes, loot.filters[loot.real].astype(np.uint8))) == sorted(map(bytes, true))
-
-
-@pytest.mark.usefixtures("quick")
-def test_who_flips_choices_in_garbled_is_refused_and_the_third_attempt_closes_the_run(tmp_path: Path) -> None:
-    both = cheats.offices(tmp_path, cheats.agreement("garbled", name="all-pairs"))
-    with cheats.read_delta() as tried:
-        ending, seen = linked(both)
-        name = faults.common_run(both)
-        assert name
-        for count, kind in enumerate((PeerError, PeerError, ClosedError), 1):
-            assert isinstance(error := ending[Side.A], kind)
-            assert "one choice each" in str(error)
-            assert open_run(both[Side.A].state, name).manifest.wrong == count
-            if count < 3:
-                ending = faults.resume(both, name)
-    assert len(tried) == 3
-    assert not seen
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_wrong_table_in_garbled_is_not_noticed(tmp_path: Path) -> None:
-    agreed = cheats.agreement("garbled", name="all-pairs", disclose=())
-    with cheats.garble_wrongly():
-        ending, _ = linked(cheats.offices(tmp_path, agreed))
-    result = ending[Side.A]
-    assert isinstance(result, Linked), result
-    require_unnoticed(ending, result.matches)
-    # Next to none of the pairs match, and half of those that B garbled would be coins.
-    assert result.matches > cheats.A_COUNT * cheats.B_COUNT / 20
 
 
 def claimed(folder: Path, agreed: Agreement) -> tuple[Ending, set[bytes], dict[Side, Office]]:

@@ -24,7 +24,6 @@ from accord.peer.handshake import Wish
 from accord.protocols import linkage
 from accord.run.link import Linked
 from accord.run.verbs import resume
-from accord.secure.dual import batch as dual_batch
 from accord.secure.dual import engine as dual_engine
 from accord.secure.dual.engine import DualEngine
 from accord.secure.dual.labels import exchange_labels
@@ -77,7 +76,7 @@ def test_two_processes_over_tls(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_who_garbles_wrongly_gets_nothing_from_a_process_of_its_own(tmp_path: Path) -> None:
     agreed = cheats.agreement("dual", name="all-pairs")
-    with cheats.garble_wrongly(dual_engine, dual_batch):
+    with cheats.garble_wrongly():
         found = lie(cheats.offices(tmp_path, agreed), honest)
     assert found.code == 18, found.said
     assert "not the same" in found.said
@@ -86,7 +85,7 @@ def test_who_garbles_wrongly_gets_nothing_from_a_process_of_its_own(tmp_path: Pa
 @pytest.mark.usefixtures("quick")
 def test_a_failed_test_shows_nothing_and_closes_the_run(tmp_path: Path) -> None:
     both = cheats.offices(tmp_path, cheats.agreement("dual", name="all-pairs"))
-    with cheats.garble_wrongly(dual_engine, dual_batch):
+    with cheats.garble_wrongly():
         ending, seen = linked(both)
     assert isinstance(ending[Side.A], UnequalError)
     assert not seen
@@ -104,7 +103,7 @@ def test_both_sides_close_it_and_every_command_says_so(tmp_path: Path) -> None:
     a, b = (
         {"data": worlds.table(10 * rows, name)} for rows, name in ((worlds.A_ROWS, "a"), (worlds.B_ROWS, "b"))
     )
-    with cheats.garble_wrongly(dual_engine, dual_batch):
+    with cheats.garble_wrongly():
         mine, theirs = worlds.link_both(*both, agreed, a_options=a, b_options=b)
     assert (type(mine), mine.exit_code) == (UnequalError, 18)
     assert "If that was bob, it learned one bit" in str(mine)

@@ -136,7 +136,6 @@ KINDS = {
     "an exact count of all pairs": answering("all-pairs", answer="count", exact=True),
     "pairs for A": agreement("routed", output={"to": "A"}),
     "local-dp": local_dp(),
-    "garbled": agreement("plain", engine="garbled"),
     "dual": agreement("plain", engine="dual"),
 }
 

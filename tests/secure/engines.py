@@ -33,7 +33,7 @@ OT = {
     "ot field=1": Settings(field=1, group=1, silent=False),
     "ot field=4": Settings(field=4, group=6, silent=False),
 }
-REAL = ["ot", "ot silent", "garbled", "dual", "paillier", "paillier-packed"]
+REAL = ["ot", "ot silent", "dual", "paillier", "paillier-packed"]
 """One of each that runs between two parties; keys are short, which only the time depends on."""
 
 EVERY = ["ideal", *OT, *REAL[2:]]

@@ -22,7 +22,7 @@ from accord.side import Side
 from tests.secure.engines import OT, World
 from tests.secure.worlds import TEXT, Fixed, blocks, random_circuit, random_score, table
 
-PRICED = [*OT, "garbled"]
+PRICED = [*OT, "dual"]
 
 
 def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
@@ -67,7 +67,7 @@ def test_bytes_and_rounds_with_long_ciphertexts(
         assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
-@pytest.mark.parametrize(("engine", "rounds"), [("ot", 9), ("garbled", 40)])
+@pytest.mark.parametrize(("engine", "rounds"), [("ot", 9), ("dual", 15)])
 def test_rounds_are_counted_over_many_batches(engine: str, rounds: int) -> None:
     size = 600 if engine == "ot" else 400
     circuit, over = AtMost(Hamming(Input("x", 5, 1)), 2), Blocks.whole(size, size)
@@ -110,8 +110,8 @@ def test_the_prices_that_the_documentation_names() -> None:
     )
     assert price(hamming, over).bytes / over.pairs < 16
     assert price(euclidean, over).bytes / over.pairs < 80
-    assert price(hamming, over, "garbled").bytes / over.pairs < 1700
-    assert price(euclidean, over, "garbled").bytes / over.pairs < 9000
+    assert price(hamming, over, "dual").bytes / over.pairs < 3400
+    assert price(euclidean, over, "dual").bytes / over.pairs < 18000
 
 
 @pytest.mark.parametrize("name", PRICED)
@@ -134,7 +134,7 @@ def test_a_set_up_sends_what_it_is_said_to(name: str) -> None:
     assert wire.bytes == set_up_bytes(name)
 
 
-@pytest.mark.parametrize("engine", ["ot", "garbled"])
+@pytest.mark.parametrize("engine", ["ot", "dual"])
 def test_so_many_times_a_sample_cost_as_the_whole(engine: str) -> None:
     circuit = AtMost(Hamming(Input("x", 30, 1)), 4)
     sizes = np.full(4000, 12), np.full(4000, 17)

@@ -26,7 +26,7 @@ def real(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> Wo
     return world_of(request.param)
 
 
-@pytest.fixture(params=["ot", "ot silent", "garbled"])
+@pytest.fixture(params=["ot", "ot silent", "dual"])
 def fast(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
     return world_of(request.param)
 

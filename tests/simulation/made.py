@@ -31,7 +31,7 @@ def agree(rule: str = SCORE) -> Agreement:
     text = re.sub(
         r'rule = """.*?"""', lambda _: f'rule = """{rule}"""', starter_text("people", "00000000"), flags=re.S
     )
-    return adjust(parse_agreement(text.replace('engine = "ot"', 'engine = "garbled"')), epsilon="20")
+    return adjust(parse_agreement(text), epsilon="20")
 
 
 def people(records: int = 120, seed: int = 1) -> Generated:

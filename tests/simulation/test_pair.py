@@ -242,7 +242,7 @@ def test_other_protocols_and_options() -> None:
     assert published.promises[Side.A].delta == pytest.approx(1.0089e-5, rel=1e-3)
 
 
-@pytest.mark.parametrize("engine", ["ot", pytest.param("garbled", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["ot", pytest.param("dual", marks=pytest.mark.slow)])
 def test_a_real_engine_in_simulation(engine: str) -> None:
     made = generate_products(60, None, 1)
     ideal, real = (
@@ -426,8 +426,8 @@ greedy = false
     [
         ("same(surname) and rarity(rarity) >= 1", "ot", {("2", "2"), ("3", "3")}),
         ("same(surname) and not rarity(rarity) >= 1", "ot", {("1", "1")}),
-        ("same(surname) and rarity(rarity) >= 2", "garbled", {("3", "3")}),
-        ("score(surname: same and rarity(rarity) >= 2 -> 9, same -> 5) >= 6", "garbled", {("3", "3")}),
+        ("same(surname) and rarity(rarity) >= 2", "dual", {("3", "3")}),
+        ("score(surname: same and rarity(rarity) >= 2 -> 9, same -> 5) >= 6", "dual", {("3", "3")}),
     ],
 )
 def test_agreement_on_a_rare_name_weighs_more(rule: str, engine: str, expected: set[tuple[str, str]]) -> None:

@@ -35,7 +35,7 @@ def cheaper_thresholds(agreement: Agreement) -> list[str]:
     """For each similarity with a costly threshold: what it costs, and the neighbour that costs the least."""
     fine = [p for p in predicates(agreement.rule) if isinstance(p, Similar) and p.measure != "cosine"]
     fine = [p for p in dict.fromkeys(fine) if p.bound.denominator not in (1, *_SMALL)]
-    if not fine or agreement.engine.name not in ("ot", "garbled", "dual"):
+    if not fine or agreement.engine.name not in ("ot", "dual"):
         return []
     now, notes = _bytes(agreement, agreement.rule), []
     for one in fine[:_MOST]:

@@ -65,7 +65,7 @@ _ENCODED = ("encoder", "hash_key", "list", "digest", "shares")
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
-EngineName = Literal["ot", "garbled", "dual", "paillier", "paillier-packed"]
+EngineName = Literal["ot", "dual", "paillier", "paillier-packed"]
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
 
@@ -199,7 +199,7 @@ class OtOptions(Spec):
 class OtherEngine(Spec):
     """An engine without options."""
 
-    name: Literal["garbled", "dual", "paillier", "paillier-packed"]
+    name: Literal["dual", "paillier", "paillier-packed"]
     """Which engine; `dual` needs a protocol with `greedy = false`."""
 
     def build(self) -> Engine:

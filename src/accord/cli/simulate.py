@@ -59,9 +59,7 @@ def simulate(
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            help="ideal (in the clear), or the real thing: ot, garbled, dual, paillier, paillier-packed."
-        ),
+        typer.Option(help="ideal (in the clear), or the real thing: ot, dual, paillier, paillier-packed."),
     ] = "ideal",
     change: Annotated[
         list[str] | None,

@@ -44,7 +44,7 @@ POINT = 1.4e-6
 FEW_CELL, MANY_CELLS, MORE_CELLS = 5e-5, 0.8, 0.35
 """Seconds of a VOLE: for a cell where all are made of OTs alone; otherwise for its first round, and for each
 further one."""
-BYTE = {"garbled": 4.5e-8, "dual": 4.5e-8, "paillier": 3.9e-5, "paillier-packed": 3.9e-5}
+BYTE = {"dual": 4.5e-8, "paillier": 3.9e-5, "paillier-packed": 3.9e-5}
 """Seconds a byte that the engine sends."""
 STRIP, ALONE = (1.06e-6, 0.53e-6), (0.7e-6, 0.18e-6)
 """Seconds for a term of a strip, with OTs that are made one by one and with silent ones; the latter of pairs

@@ -31,7 +31,6 @@ ALL = "whoever makes the run"
 _BY_PAIR = "it can read one bit with every pair that it garbles, unnoticed."
 CHEATING: dict[str, str] = {
     "ot": "it can read encoded fields of every record that it is compared with, unnoticed.",
-    "garbled": _BY_PAIR,
     "dual": "it learns at most one bit in a run, and is found out if it guesses wrongly.",
     "paillier": _BY_PAIR,
     "paillier-packed": _BY_PAIR,

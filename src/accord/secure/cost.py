@@ -127,23 +127,19 @@ def _needs_in_all(program: Program, sizes: Shapes) -> list[int]:
 
 def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
     """What an engine sends once, in both directions: nearly all of it base OTs and their trees."""
-    hellos = {"ot": engine_ot.TAG + settings.hello, "garbled": garbled_batch.TAG, "dual": engine_dual.TAG}
-    if engine not in hellos:
-        made = PaillierEngine(packed=engine == "paillier-packed")
-        return 2 * len(made.hello) + made.bits // 8 + set_up_bytes("garbled")
-    return setup.set_up_bytes(len(hellos[engine]), settings.k if engine == "ot" else garbled_batch.K)
+    if engine == "ot":
+        return setup.set_up_bytes(len(engine_ot.TAG + settings.hello), settings.k)
+    if engine == "dual":
+        return setup.set_up_bytes(len(engine_dual.TAG), garbled_batch.K)
+    made = PaillierEngine(packed=engine == "paillier-packed")
+    compared = setup.set_up_bytes(len(garbled_batch.TAG), garbled_batch.K)
+    return 2 * len(made.hello) + made.bits // 8 + compared
 
 
 def _other(circuit: Circuit, blocks: Blocks, engine: str) -> tuple[int, int]:
     if isinstance(circuit, Opened):
         raise UnsupportedError(engine=engine, node="rows of which each side holds a share")
-    match engine:
-        case "garbled":
-            return _garbled(circuit, blocks)
-        case "dual":
-            return _dual(circuit, blocks)
-        case _:
-            return _paillier(circuit, blocks, engine)
+    return _dual(circuit, blocks) if engine == "dual" else _paillier(circuit, blocks, engine)
 
 
 def _shapes(circuit: Circuit, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:

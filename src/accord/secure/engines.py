@@ -6,7 +6,7 @@ from accord.errors import UsageError
 from accord.secure.engine import Engine
 from accord.secure.ot.settings import USUAL, Settings
 
-NAMES = ("ot", "garbled", "dual", "paillier", "paillier-packed")
+NAMES = ("ot", "dual", "paillier", "paillier-packed")
 
 
 def engine_named(name: str, settings: Settings = USUAL) -> Engine:
@@ -15,10 +15,6 @@ def engine_named(name: str, settings: Settings = USUAL) -> Engine:
         from accord.secure.ot.engine import OtEngine
 
         return OtEngine(settings)
-    if name == "garbled":
-        from accord.secure.garbled.engine import GarbledEngine
-
-        return GarbledEngine()
     if name == "dual":
         from accord.secure.dual.engine import DualEngine
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 _SECONDS = 0.05
-_SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "dual": 2e-4, "paillier": 0.1, "paillier-packed": 0.01}
+_SECONDS_A_COMPARISON = {"ot": 2e-5, "dual": 2e-4, "paillier": 0.1, "paillier-packed": 0.01}
 _SECONDS_A_RECORD = 1e-5
 """To sort, pad or look up a record or a dummy, in any step."""
 _SECONDS_OF_WORK = 1e-7

@@ -59,7 +59,7 @@ def facts(outcome: Outcome) -> tuple[Any, ...]:
     "name",
     [
         *("ideal", "ot", "paillier"),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ot silent", "garbled", "paillier-packed")),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ot silent", "dual", "paillier-packed")),
     ],
 )
 def test_any_number_compares_the_same(name: str, greedy: bool, monkeypatch: pytest.MonkeyPatch) -> None:

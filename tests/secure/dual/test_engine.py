@@ -10,7 +10,6 @@ import pytest
 from accord.errors import UsageError
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, SquaredEuclidean
-from accord.secure.cost import price
 from accord.secure.dual import engine as dual_engine
 from accord.secure.dual.batch import Masked, run_batch
 from accord.secure.dual.engine import DualEngine, DualSession
@@ -48,13 +47,6 @@ def test_both_garble_everything_and_send_about_as_much(world_of: Callable[[str],
     run_pair(left, right, wire)
     sent = {side: sum(sizes) for side, sizes in wire.sizes.items()}
     assert 0.45 < sent[Side.A] / wire.bytes < 0.55
-
-
-def test_it_costs_twice_what_garbled_costs() -> None:
-    circuit, over = AtMost(Hamming(Input("x", 50, 1)), 5), Blocks.whole(1000, 1000)
-    dual, garbled = (price(circuit, over, engine) for engine in ("dual", "garbled"))
-    assert dual.bytes < 2 * garbled.bytes
-    assert dual.rounds < garbled.rounds
 
 
 def test_a_row_has_the_same_labels_in_all_batches(

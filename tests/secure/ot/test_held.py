@@ -158,7 +158,7 @@ def test_people_take_about_seven_hundred_bits() -> None:
 
 
 def test_engines_without_shares_say_so() -> None:
-    for name in ("garbled", "paillier"):
+    for name in ("dual", "paillier"):
         with pytest.raises(UnsupportedError, match="holds a share"):
             require_holding(engine_of(name))
 

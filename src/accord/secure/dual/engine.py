@@ -22,7 +22,8 @@ opens its masks as it chose them, and v = z ⊕ m_A ⊕ m_B is right. B that che
 That a side has the same inputs in what it garbles as in what it evaluates needs no proof of its own: one that
 takes others has garbled a wrong circuit, and a wrong circuit may hold any inputs. It gains that predicate.
 
-Assumptions: those of `garbled`, and SHA-256 as a random oracle in the test.
+Assumptions: those of the OT extension and of garbled circuits (TMMO hashing of labels by fixed-key AES), and
+SHA-256 as a random oracle in the test.
 """
 
 from __future__ import annotations

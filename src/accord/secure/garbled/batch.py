@@ -1,4 +1,4 @@
-"""One batch of the `garbled` engine: one side garbles it, the other evaluates it.
+"""One batch of garbled circuits: one side garbles it, the other evaluates it.
 
     evaluator → garbler   choices of the OTs that bring the labels of the evaluator's bits
     garbler → evaluator   all tables, and the lowest bits of the answers' W⁰, which decode them

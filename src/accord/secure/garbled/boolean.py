@@ -159,7 +159,7 @@ class CircuitBuilder:
         if what not in self._known:
             if len(self._wires) == MOST_WIRES:
                 node = f"a rule that takes more than {MOST_WIRES:,} gates and bits"
-                raise UnsupportedError(engine="garbled", node=node)
+                raise UnsupportedError(engine="dual", node=node)
             self._wires.append(what)
             self._depths.append(depth)
             self._known[what] = 2 * len(self._wires)

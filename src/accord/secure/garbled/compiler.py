@@ -1,4 +1,4 @@
-"""How a circuit of distances becomes a circuit of XOR and AND, for the `garbled` engine.
+"""How a circuit of distances becomes a circuit of XOR and AND, to be garbled.
 
     Hamming, equality    columns of aᵢ ⊕ bᵢ; equality is an AND of what does not differ
     mismatches           columns of aᵢ ≠ bᵢ

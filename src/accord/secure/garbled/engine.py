@@ -1,4 +1,4 @@
-"""Yao's garbled circuits as an engine: a second opinion on `ot`, and few rounds whatever the circuit.
+"""Yao's garbled circuits: how the Paillier engines compare shares of distances, in few rounds.
 
 Semi-honest, κ = 128, no third party. A circuit becomes XORs and ANDs (`compiler.py`), these become a
 tape (`tape.py`), and each batch of pairs is garbled by one side and evaluated by the other
