@@ -39,6 +39,7 @@ Names are imported when they are first used, so that `import accord` costs nothi
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -108,53 +109,31 @@ if TYPE_CHECKING:
     from accord.table.layout import read_layout as read_layout
     from accord.table.sources.query import Query as Query
 
-_HOME = {
-    "accord.agreement.adjusting": ("adjust",),
-    "accord.agreement.document": ("Agreement",),
-    "accord.agreement.differences": ("diff",),
-    "accord.agreement.disclosure": ("learned_about",),
-    "accord.agreement.file": ("parse_agreement", "read_agreement"),
-    "accord.errors": ("AccordError",),
-    "accord.learning.learn": ("Learnt", "learn"),
-    "accord.rules.rule": ("Rule",),
-    "accord.rules.words": (
-        *("compare", "cosine", "dice", "edit", "either_way", "euclidean", "hamming", "jaccard"),
-        *("mismatches", "missing", "rarity", "same", "score", "within"),
-    ),
-    "accord.planning.figures": ("Plan",),
-    "accord.preparing.check": ("Check", "check"),
-    "accord.preparing.confirmation": ("Confirmation",),
-    "accord.preparing.draft": ("Draft", "draft"),
-    "accord.preparing.fit": ("Fit",),
-    "accord.preparing.proposal": ("Proposal", "propose"),
-    "accord.table.layout": ("Layout", "read_layout"),
-    "accord.table.sources.query": ("Query",),
-    "accord.state.accounts": ("set_budget",),
-    "accord.peer.channel": ("Patience",),
-    "accord.peer.connection": ("Reach",),
-    "accord.peer.identity": ("Card",),
-    "accord.peer.introduction": ("identity", "trust"),
-    "accord.run.link": ("Linked",),
-    "accord.run.verbs": ("link", "resume"),
-    "accord.run.narrator": ("narrate",),
-    "accord.notices": (
-        *("Notice", "Reading", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
-    ),
-    "accord.run.offer": ("Offer", "agree", "ask"),
-    "accord.forecast.plan": ("plan",),
-    "accord.side": ("Side",),
-    "accord.simulation.pair": ("Promised", "Simulation", "simulate"),
-}
-_FACE = {name: module for module, names in _HOME.items() for name in names}
+
+@cache
+def _homes() -> dict[str, str]:
+    """The module of each public name. The imports above are the one list of them: it is read as text, since
+    nothing follows it but a type checker."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(__file__).read_text("utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {
+        name.name: node.module
+        for node in found
+        if node.module is not None and node.module.startswith("accord.")
+        for name in node.names
+    }
 
 
 if not TYPE_CHECKING:
     # Out of sight of a type checker, for which a name that is not above would have no type.
     def __getattr__(name: str) -> object:
-        if name not in _FACE:
+        if name.startswith("_") or name not in _homes():
             raise AttributeError(f"module 'accord' has no attribute '{name}'")
-        return getattr(import_module(_FACE[name]), name)
+        return getattr(import_module(_homes()[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*_FACE, "__version__"])
+    return sorted(_homes())
