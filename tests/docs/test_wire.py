@@ -27,7 +27,7 @@ from accord.secure.party import Buffer, Wire, run_pair
 from accord.secure.prf import oblivious
 from accord.secure.transfer import base, base_kem, setup
 from accord.side import Side
-from accord.workers import certificates, messages, routing, sharing
+from accord.workers import certificates, messages, pool, routing
 from accord.workers.connections import MEET_SECONDS
 from tests.protocols.worlds import agreement
 from tests.run.worlds import introduce, link_both
@@ -133,7 +133,7 @@ def test_workers() -> None:
     assert len(routing.encode_token(bytes(32))) == 48
     assert routing.TAG == b"accord worker 1\n"
     assert routing._DERIVE == b"accord token 1\n"
-    assert f"expected to take {sharing.WORTH_SECONDS} seconds" in PAGE
+    assert f"expected to take {pool.WORTH_SECONDS} seconds" in PAGE
     assert f"for {MEET_SECONDS:.0f} seconds" in PAGE
     assert f"differ by {UNDER_WAY}" in PAGE
 

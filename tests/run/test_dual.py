@@ -30,7 +30,7 @@ from accord.secure.dual.labels import exchange_labels
 from accord.side import Side
 from accord.state.ledger import Ledger
 from accord.state.runs import open_run
-from accord.workers.sharing import Sharing
+from accord.workers.pool import Sharing
 from tests.cli import terminal
 from tests.run import cheats, faults, worlds
 from tests.run.faults import Office, Wire

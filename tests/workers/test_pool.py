@@ -36,8 +36,18 @@ from accord.state.runs import open_run
 from accord.workers import connections, messages
 from accord.workers.choice import own_wish
 from accord.workers.messages import Answer, Cause, Failure, Kind, Message
-from accord.workers.pool import Figures, NoWorkers, ProcessPool, WorkOrder, _Tally, _WorkerProcesses
-from accord.workers.sharing import WORTH_SECONDS, SharedRounds, Sharing, count_workers
+from accord.workers.pool import (
+    WORTH_SECONDS,
+    Figures,
+    NoWorkers,
+    ProcessPool,
+    SharedRounds,
+    Sharing,
+    WorkOrder,
+    _Tally,
+    _WorkerProcesses,
+    count_workers,
+)
 from tests.run import faults
 from tests.run.test_resume import EXPECTED
 

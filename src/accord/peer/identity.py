@@ -263,22 +263,13 @@ def signer(identity: bytes) -> Callable[[bytes], bytes]:
 
 def verify(card: Card, signature: bytes, content: bytes) -> None:
     """Raise ValueError unless the owner of the card signed this."""
-    verifier(card)(signature, content)
-
-
-def verifier(card: Card) -> Callable[[bytes, bytes], None]:
-    """What raises ValueError unless the owner of the card made a signature of something: for many."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.x509 import load_der_x509_certificate
 
     key = load_der_x509_certificate(card.der).public_key()
     assert isinstance(key, Ed25519PublicKey)
-
-    def judge(signature: bytes, content: bytes) -> None:
-        try:
-            key.verify(signature, content)
-        except InvalidSignature:
-            raise ValueError("a signature that does not fit") from None
-
-    return judge
+    try:
+        key.verify(signature, content)
+    except InvalidSignature:
+        raise ValueError("a signature that does not fit") from None

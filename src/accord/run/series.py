@@ -150,9 +150,9 @@ class OwnSeries:
         declared = self.entered.series.announced(partner, standing.meeting.of(partner)[1])
         return "" if announced == declared else "a size other than the agreement declares"
 
-    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
+    def fix(self, charge: Charge) -> Slots:
         assert charge.look is not None
-        return self.entered.slots(charge.look, self.shown, entropy)
+        return self.entered.slots(charge.look, self.shown, self.entropy)
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         return np.array_equal(slots.counts, self.left)

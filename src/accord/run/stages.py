@@ -256,7 +256,7 @@ def _charge(own: Ready, run: StoredRun, journal: FileJournal, standing: Standing
     fixed: list[OwnSide] = []
 
     def fix(charge: Charge) -> RunParts:
-        slots = own.standing.fix(charge, own.entropy)
+        slots = own.standing.fix(charge)
         fixed.append(own.mine(slots, size, standing))
         return fix_run(size, slots)
 

@@ -62,7 +62,7 @@ class OwnStanding(Protocol):
     def refuse_size(self, standing: Standing, announced: int) -> str:
         """What is wrong with the size that the partner announces; empty if nothing is."""
 
-    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
+    def fix(self, charge: Charge) -> Slots:
         """The slots, with the noise that was charged."""
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
@@ -119,12 +119,12 @@ class OwnTable:
     def refuse_size(self, standing: Standing, announced: int) -> str:
         return ""
 
-    def fix(self, charge: Charge, entropy: Entropy) -> Slots:
+    def fix(self, charge: Charge) -> Slots:
         # What costs nothing has no name in the ledger, and is drawn as it is needed.
         noise = charge.noise
         if is_free(self.event.cost):
             noise = self.release.draw(self.records, self.entropy)
-        return self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
+        return self.task.protocol.make_slots(self.task, self.side, self.records, noise, self.entropy)
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         if is_free(self.event.cost):

@@ -1,41 +1,94 @@
 """The worker pool of a coordinator: how its workers start, meet those of the partner, and are given work.
 
-How rounds are shared out is said in sharing.py; here the workers are processes that are sent messages
-(messages.py), wherever they run. Worker i of one side connects to worker i of the other through the one port
-of who listens (routing.py), and both set up an engine session, with masks of their own.
+    1  both hellos said how many workers each side wants. The counts say how long one worker would take, by
+       the times of planning/machine.py and no clock. The smaller number decides.
+    2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
+    3  worker i of one side connects to worker i of the other, through the one port of who listens
+       (routing.py), and both set up an engine session, with masks of their own
+    4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every round in
+       order, on both sides, so that no word about it is needed
 
-A worker that fails, or dies, ends the run on both sides, which can then be resumed with any number of them:
-answers are kept by rounds. It is not replaced within the run: its session and its share of the rounds under
-way would have to begin anew on both sides, which is what `resume` does.
+Workers are processes that are sent messages (messages.py), wherever they run. One that fails, or dies, ends
+the run on both sides, which can then be resumed with any number of them: answers are kept by rounds. It is
+not replaced within the run: its session and its share of the rounds under way would have to begin anew on
+both sides, which is what `resume` does.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.agreement.document import Agreement, OtOptions
+from accord.entropy import Entropy
 from accord.errors import WorkerError
 from accord.notices import Tell
 from accord.peer.connect import parse_address
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.peer.port import open_port
-from accord.protocols.parts.comparers import InTurn, Staff
-from accord.protocols.parts.shares import Share
-from accord.secure.blocks import Table
+from accord.planning.machine import seconds_to_compare
+from accord.protocols.parts.comparers import Comparer, InTurn, Staff
+from accord.protocols.parts.journal import UNDER_WAY
+from accord.protocols.parts.shares import Share, cut
+from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Circuit, Input, inputs
 from accord.secure.circuit_text import encode_circuit
-from accord.secure.engine import Engine
+from accord.secure.engine import AtOnceEngine, Engine, is_found, moved, no_matches
+from accord.secure.party import Party
 from accord.side import Side
 from accord.workers import messages
+from accord.workers.certificates import WorkerCertificate, exchange_certificates
 from accord.workers.connections import MEET_SECONDS, PartnerConnection, Replies, Workers
 from accord.workers.local import LocalWorkers
 from accord.workers.messages import Answer, Job, Kind, Meet, Start
-from accord.workers.routing import route
-from accord.workers.sharing import SharedRound, Sharing
+from accord.workers.routing import TOKEN, make_token, route
+
+Ints = NDArray[np.int64]
+
+WORTH_SECONDS = 20
+"""Expected seconds from which on workers start: two of them take two seconds to start and 10.4 to compare."""
+
+
+def count_workers(own: Wish, partner: Wish, seconds: float) -> int:
+    """Workers of each side, where one of them would take so many seconds: the same on both sides."""
+    return min(wish.count if wish.always or seconds >= WORTH_SECONDS else 1 for wish in (own, partner))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRound:
+    """A round that is shared out."""
+
+    shares: tuple[Share, ...]
+    circuit: Circuit
+    found: dict[int, Ints] = field(default_factory=dict)
+    """By worker: the places in the round, or what an engine's `open` gives."""
+
+    @property
+    def is_answered(self) -> bool:
+        return len(self.found) == len(self.shares)
+
+    def answer(self, share: Share, found: Ints) -> bool:
+        """Take the matches within a share, as a list of numbers; whether it can be so."""
+        wide = no_matches(self.circuit).shape[1:]
+        if found.size % math.prod(wide):
+            return False
+        some = found.reshape(-1, *wide)
+        self.found[share.worker] = moved(self.circuit, some, share.first)
+        return is_found(self.circuit, some, share.blocks.pairs)
+
+    @property
+    def places(self) -> Ints:
+        """Those of all matches, in order. *Requires*: the round is answered."""
+        return np.concatenate(
+            [no_matches(self.circuit), *(self.found[share.worker] for share in self.shares)]
+        )
 
 
 @dataclass(frozen=True)
@@ -163,7 +216,7 @@ class ProcessPool:
 
 @dataclass
 class _WorkerProcesses:
-    """The workers of a pool, each with its worker of the partner (sharing.py)."""
+    """The workers of a pool, each with its worker of the partner."""
 
     pool: ProcessPool
     order: WorkOrder
@@ -177,9 +230,11 @@ class _WorkerProcesses:
         return Replies(self.pool.workers, self.connection)
 
     def dismiss(self) -> None:
+        """None are needed."""
         self.pool.close_port()
 
-    def start(self, count: int, side: Side, engine: Engine, circuit: Circuit) -> list[bytes]:
+    def start(self, count: int, side: Side, circuit: Circuit) -> list[bytes]:
+        """Start so many; their certificates."""
         self.inputs = inputs(circuit, side)
         start = self._orders(side, circuit)
         self.pool.workers.start(count)
@@ -233,6 +288,7 @@ class _WorkerProcesses:
             raise self.connection.lost("did not bring all of its workers in time")
 
     def give(self, shared: SharedRound, rows: list[Table]) -> None:
+        """A round, with one's own rows of each share."""
         for share, own in zip(shared.shares, rows, strict=True):
             job = Job(self.pool.seconds, share.a_counts, share.b_counts, own)
             self.pool.workers.send(share.worker, Kind.JOB, *messages.encode_job(job, self.inputs))
@@ -240,6 +296,7 @@ class _WorkerProcesses:
         self.pool.seconds = 0.0
 
     def finish(self, shared: SharedRound) -> None:
+        """Return when this round, the first that was not finished, is answered."""
         while not shared.is_answered:
             self._take()
 
@@ -256,3 +313,53 @@ class _WorkerProcesses:
         if not shared.answer(share, answer.found):
             raise WorkerError(number=worker + 1, problem="it named a pair that it was not given")
         self.pool.tallies[worker].add(pairs, answer)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Those who compare, once it is known how many they are."""
+
+    own: Wish
+    partner: Wish
+    workers: _WorkerProcesses
+
+    def gather(
+        self, side: Side, engine: Engine, circuit: Circuit, entropy: Entropy, most: int
+    ) -> Party[Comparer]:
+        count = 1
+        if not isinstance(engine, AtOnceEngine):
+            seconds = seconds_to_compare(circuit, engine.name, most)
+            count = count_workers(self.own, self.partner, seconds)
+        if count == 1:
+            self.workers.dismiss()
+            return (yield from InTurn().gather(side, engine, circuit, entropy, most))
+        cards = self.workers.start(count, side, circuit)
+        own = [WorkerCertificate(card, entropy.bytes(TOKEN)) for card in cards]
+        theirs = yield from exchange_certificates(own)
+        of_a, of_b = (own, theirs) if side is Side.A else (theirs, own)
+        tokens = [make_token(a.half, b.half) for a, b in zip(of_a, of_b, strict=True)]
+        self.workers.meet([one.card for one in theirs], tokens)
+        return SharedRounds(self.workers, side, circuit, count)
+
+
+@dataclass(frozen=True)
+class SharedRounds:
+    """The workers as a comparer."""
+
+    workers: _WorkerProcesses
+    side: Side
+    circuit: Circuit
+    count: int
+    under_way: int = UNDER_WAY
+    _asked: deque[SharedRound] = field(default_factory=deque)
+
+    def ask(self, blocks: Blocks, table: Table) -> None:
+        shared = SharedRound(cut(blocks.a_counts, blocks.b_counts, self.count), self.circuit)
+        self._asked.append(shared)
+        self.workers.give(shared, [share.rows(table, self.side is Side.A) for share in shared.shares])
+
+    def answer(self) -> Party[Ints]:
+        shared = self._asked.popleft()
+        self.workers.finish(shared)
+        yield from ()
+        return shared.places
