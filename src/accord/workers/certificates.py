@@ -54,9 +54,5 @@ def decode_certificate(content: bytes) -> WorkerCertificate:
 def exchange_certificates(own: list[WorkerCertificate]) -> Party[list[WorkerCertificate]]:
     """Say who one's workers are; the partner's, of which there are as many."""
     yield Send(b"".join(map(encode_certificate, own)))
-    return decode_certificates((yield from receive(CERTIFICATE * len(own))).tobytes())
-
-
-def decode_certificates(content: bytes) -> list[WorkerCertificate]:
-    """Those in a message."""
+    content = (yield from receive(CERTIFICATE * len(own))).tobytes()
     return [decode_certificate(content[at : at + CERTIFICATE]) for at in range(0, len(content), CERTIFICATE)]

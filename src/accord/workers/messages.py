@@ -244,12 +244,8 @@ def encode_facts(facts: Start | Meet | Join | Count) -> bytes:
 
 
 def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
-    """The facts in these bytes; raises ValueError unless `encode_facts` wrote them."""
-    return _of_facts(kind, json.loads(body))
-
-
-def _of_facts(kind: type[T], found: object) -> T:
-    """Facts by their names, each of the very type."""
+    """The facts in these bytes, each of the very type; raises ValueError unless `encode_facts` wrote them."""
+    found = json.loads(body)
     wanted = {part.name: part.type for part in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
         raise ValueError(f"not a {kind.__name__}")
