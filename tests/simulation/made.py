@@ -47,4 +47,5 @@ def know(agreement: Agreement, made: Generated, truth: pa.Table | None = None) -
     """What was found of what is true."""
     done = run(agreement, made)
     found = done._pairs.rows(0, done.matches)
-    return Known.of(agreement, *done._tables, found, read_truth(made.truth if truth is None else truth))
+    true = read_truth(made.truth if truth is None else truth)
+    return Known.of(agreement, *done._tables, found, true, done.compared)

@@ -1,7 +1,7 @@
 """`accord demo`: the main job on data that Accord makes, between two processes, in a temporary folder.
 
 Each party has a folder with its table, its card, the agreement and a state of its own, and runs `accord link`
-as its owner would type it. Only the summary at the end has seen both tables.
+as its owner would type it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 import socket
-import sys
 import tempfile
+import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,9 +22,9 @@ from accord.cli.children import Children, Ended, Note
 from accord.cli.demo_stage import Actor, Scene, Stage
 from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, write_template
-from accord.cli.progress_pair import PairDisplay
-from accord.cli.terminal import say, width_of
+from accord.cli.terminal import say
 from accord.notices import Done
+from accord.run.narrator import Narrator
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -50,17 +49,14 @@ def demo(
 
     Two processes on this machine, in a temporary folder.
     """
-    from accord.cli.demo_summary import gather_figures, look_at, words
+    from accord.cli.demo_summary import gather_figures, words
     from accord.compilers import ALWAYS, LANED, Compilers
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder, Compilers() as compilers:
         compilers.start(LANED + ALWAYS, _LANES)
         stage = prepare(Path(folder), scene, scene.records if records is None else records)
-        with ThreadPoolExecutor(1) as beside:
-            known = beside.submit(look_at, stage)
-            done = link_both(stage)
-        figures = gather_figures(stage, done, known.result())
-        say("\n" + words(stage.agreement, figures, width_of(sys.stdout)))
+        figures = gather_figures(stage, link_both(stage))
+        say("\n" + words(stage.agreement, figures))
 
 
 def prepare(here: Path, scene: Scene, records: int) -> Stage:
@@ -134,15 +130,13 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
     said: list[str] = []
     done: dict[str, Done] = {}
     code, compiling = 0, False
-    with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
+    narrators = {actor.name: _narrator(actor.name) for actor in (stage.a, stage.b)}
+    with Children() as children:
         address = f"127.0.0.1:{_free_port()}"
         _start(children, stage.a, stage.b, ["--listen", address])
         _start(children, stage.b, stage.a, ["--connect", address])
         for told in children.hear():
-            display.show(told)
             match told.what:
-                case Done() as end:
-                    done[told.child] = end
                 case Note(line) if line.startswith("Compiling "):
                     # Said once, of whichever process does it.
                     if not compiling:
@@ -154,10 +148,20 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
                     code = failure
                     # The other hears of it from its partner, and may have something to say about it.
                     children.end(_PATIENCE_SECONDS)
+                case Ended():
+                    pass
+                case notice:
+                    narrators[told.child].tell(notice)
+                    if isinstance(notice, Done):
+                        done[told.child] = notice
     if code:
         say("\n".join(said), err=True)
         raise typer.Exit(code)
     return done
+
+
+def _narrator(name: str) -> Narrator:
+    return Narrator(lambda line: say(f"{name}  {line}", err=True), time.monotonic)
 
 
 def _free_port() -> int:

@@ -95,16 +95,12 @@ class Known:
         b: Records,
         found: SomePairs,
         truth: pa.Table,
-        compared: Compared | None = None,
+        compared: Compared,
     ) -> Known:
-        """`found` as rows of both tables, `truth` as `read_truth` gives it; by default all pairs that meet
-        were compared."""
+        """`found` as rows of both tables, `truth` as `read_truth` gives it."""
         left, right, unknown = find(truth, a, b)
         width = max(1, len(b))
         keys = distinct(found[0].astype(np.int64) * width + found[1])
-        if compared is None:
-            tables = Tables(agreement.fields, a.columns, b.columns)
-            compared = Compared.of(tables, (len(a), len(b)), agreement.plan)
         return cls(agreement, a, b, keys, distinct(left * width + right), unknown, compared)
 
     @property
@@ -155,8 +151,8 @@ class Known:
         """Which pairs the blocking brings together."""
         return self.agreement.plan.compares(self.tables, *self.rows(keys))
 
-    def count_apart(self, keys: Indices, *, lacking: bool = True) -> Indices:
-        """In how many columns each pair differs, or lacks a value, unless that is not asked for.
+    def count_apart(self, keys: Indices) -> Indices:
+        """In how many columns each pair differs or lacks a value.
 
         Fields that are made of one column count once.
         """
@@ -166,8 +162,7 @@ class Known:
         apart = np.zeros(len(keys), np.int64)
         for fields in of.values():
             apart += np.logical_or.reduce([self.differs(field, keys) for field in fields])
-            if lacking:
-                apart += np.logical_or.reduce([self.lacks(field, keys) for field in fields])
+            apart += np.logical_or.reduce([self.lacks(field, keys) for field in fields])
         return apart
 
     def describe(self, keys: Indices) -> tuple[PairFacts, ...]:
