@@ -137,17 +137,17 @@ def test_advice_on_crossed_fields_and_missing_values() -> None:
 
 
 def test_advice_on_a_value_that_is_enough_by_itself() -> None:
-    (note,) = [note for note in advice(starter("patients")) if "alone" in note]
-    assert note.startswith("birth can reach the threshold alone: two records that agree on it match, even if")
-    assert "raise the threshold above 20, or require another field with `and`." in note
-    strict = starter("patients").to_toml().replace(">= 20", ">= 21")
+    (note,) = [note for note in advice(starter("people")) if "alone" in note]
+    assert note.startswith("email can reach the threshold alone: two records that agree on it match, even if")
+    assert "raise the threshold above 23, or require another field with `and`." in note
+    strict = starter("people").to_toml().replace(">= 21", ">= 24")
     assert not [note for note in advice(parse_agreement(strict)) if "alone" in note]
 
 
 def test_advice_on_a_column_that_every_pass_needs() -> None:
-    every = [note for note in advice(starter("patients")) if note.startswith("Every pass needs")]
+    every = [note for note in advice(starter("people")) if note.startswith("Every pass needs")]
     assert not every, "its passes read different columns"
-    text = starter("patients").to_toml()
+    text = starter("people").to_toml()
     rest, end = text.index('[[blocking.pass]]\nname = "names"'), text.index("[protocol]")
     [note] = [
         note for note in advice(parse_agreement(text[:rest] + text[end:])) if "Every pass needs" in note

@@ -363,10 +363,9 @@ def test_slips_on_the_command_line(options: list[str], message: str, shop: Path)
 
 
 def test_a_template_needs_no_data(tmp_path: Path) -> None:
-    for number, kind in enumerate(("people", "patients", "customers", "products", "places")):
+    for number, kind in enumerate(("people", "products", "places")):
         run(tmp_path, "--template", kind, "--out", f"{number}.toml")
         read_agreement(tmp_path / f"{number}.toml")
-    run(tmp_path, "people", "--out", "old.toml")  # as scripts of before have it
     assert "accord init --from MY.csv" in run(tmp_path, code=2).stderr
 
 

@@ -56,7 +56,7 @@ def _local() -> Agreement:
 
 ROUTED = faults.agreement("routed")
 AGREEMENTS = {
-    **{kind: starter(kind) for kind in ("products", "places", "people", "patients", "customers")},
+    **{kind: starter(kind) for kind in ("products", "places", "people")},
     **{name: faults.agreement(name) for name in ("psi", "psi-expand")},
     "all-pairs": agreement(protocol="all-pairs"),
     "local-dp": _local(),

@@ -22,8 +22,6 @@ class Kind(StrEnum):
     products = "products"
     places = "places"
     people = "people"
-    patients = "patients"
-    customers = "customers"
 
 
 class Answer(StrEnum):
@@ -38,8 +36,6 @@ _Many = list[str] | None
 
 def init(
     context: typer.Context,
-    # The way of before there was --template: scripts may have it.
-    kind: Annotated[Kind | None, typer.Argument(hidden=True)] = None,
     table: Annotated[
         str | None,
         typer.Option("--from", metavar="TABLE", help=f"Your own table: {TABLE}", path_type=str),
@@ -165,12 +161,12 @@ def init(
     category, yesno, date, year, company, text, price, number, latitude, longitude; id, skip. Some can be
     named: category:brand.
     """
-    if [table is None, template is None and kind is None].count(False) != 1:
+    if (table is None) == (template is None):
         problem = (
             "Say what to start from: your table, `accord init --from MY.csv`, or `accord init --template"
         )
         raise UsageError(problem=f"{problem} {'|'.join(Kind)}`.")
-    if table is None:
+    if template is not None:
         answers = {
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
             "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
@@ -183,8 +179,9 @@ def init(
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
-        write_template(template or kind or Kind.people, out or _USUAL, force, records)
+        write_template(template, out or _USUAL, force, records)
         return
+    assert table is not None
     from accord.cli.init_table import draft_from, lay_out_for
     from accord.cli.init_told import Told, read_day
 
@@ -232,8 +229,8 @@ def init(
 def write_template(
     kind: Kind, out: Path, force: bool = False, records: tuple[int, int] | None = None
 ) -> None:
-    """Write a commented agreement that fits the data of `accord generate`; those for patients and customers
-    fit the data for people. Bins and protocol are those for so many records."""
+    """Write a commented agreement that fits the data of `accord generate`. Bins and protocol are those for so
+    many records."""
     from accord.table.sinks.files import write_file
 
     salt = secrets.token_hex(16)
