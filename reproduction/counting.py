@@ -160,8 +160,8 @@ class Counter:
         if not protocol.padded:
             raise UsageError(problem=f"{protocol.name} places records otherwise: simulate it.")
         options = cast(Binned, protocol)
-        if options.closure != "all":
-            raise UsageError(problem="A count follows matches to their closure; take closure = 'all'.")
+        if not options.finds_all(agreement.task):
+            raise UsageError(problem="A count follows matches to all others; take a rule with an index.")
         return options
 
     def _compared(self, schedule: Schedule) -> int:

@@ -54,9 +54,9 @@ def _points(rows: worlds.Rows, prefix: str) -> pa.Table:
     return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
 
 
-def _by_key(**options: Any) -> Agreement:
+def _by_key(rule: str = worlds.RULE, **options: Any) -> Agreement:
     """Points with x as the key of sixteen bins."""
-    made = worlds.agreement().model_dump(mode="json")
+    made = worlds.agreement(rule=rule).model_dump(mode="json")
     made["blocking"] = [{"kind": "key", "field": "x"}]
     made["protocol"] = options
     return Agreement.model_validate(made)
@@ -80,7 +80,7 @@ IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "laplace, replicated, not greedy": lambda: worlds.agreement(style="replicate", greedy=False),
     "laplace, replicated": lambda: worlds.agreement(style="replicate", slab=2),
     "laplace, pruned": lambda: worlds.agreement(prune=40, slab=2),
-    "laplace, unsorted candidates": lambda: worlds.agreement(sort=False, closure="candidates"),
+    "laplace, unsorted candidates": lambda: worlds.agreement(sort=False, rule=worlds.WITHOUT_INDEX),
     "laplace, gaussian": lambda: _noise("gaussian"),
     "laplace, paper": lambda: _noise("paper"),
     "laplace, negligible": lambda: _noise("negligible"),
@@ -89,7 +89,7 @@ IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "psi": lambda: worlds.agreement(protocol="psi", rule=_EXACT),
     "psi-expand": lambda: worlds.agreement(protocol="psi-expand"),
     "local-dp": lambda: _by_key(**_LOCAL),
-    "local-dp, candidates": lambda: _by_key(**_LOCAL, closure="candidates"),
+    "local-dp, candidates": lambda: _by_key(**_LOCAL, rule=worlds.WITHOUT_INDEX),
     "local-dp, one side public": lambda: _by_key(**_LOCAL | {"A": {"public": True}}, greedy=False),
     "blocking": lambda: _leaky("blocking"),
     "laplace-suppress": lambda: _leaky("laplace-suppress", epsilon="1"),

@@ -9,7 +9,6 @@ import pytest
 from accord.agreement.file import parse_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError
-from accord.protocols.laplace import Laplace
 from tests.agreement.faulty import TEXT, faults, line_of
 
 
@@ -212,8 +211,6 @@ def test_passes_read_back() -> None:
     assert agreed.plan.bins == 300 + 3 * 16 * 64
     assert [one.name for one in agreed.plan.passes] == ["day and brand", *["pass 2"] * 3]
     assert agreed.blocking_fields == ("day", "brand", "name")
-    assert isinstance(agreed.protocol, Laplace)
-    assert agreed.protocol.closure == "candidates"
     require_sound(agreed)
 
 
@@ -230,12 +227,6 @@ def test_passes_read_back() -> None:
 def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
     (fault,) = faults(with_passes((PASSES, written)))
     assert fault.endswith(problem)
-
-
-def test_closure_is_as_written_also_with_passes() -> None:
-    agreed = parse_agreement(with_passes().replace("greedy = true", 'greedy = true\nclosure = "all"'))
-    assert isinstance(agreed.protocol, Laplace)
-    assert agreed.protocol.closure == "all"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_laplace() -> None:
     assert facts(told) == (16, Fraction(1), Fraction(1, 1000), ("x", "y"), ("x", "y"), True, "noisy counts")
     quiet = worlds.agreement(greedy=False).leakage(Side.B)
     assert (quiet.fields, quiet.beyond_blocking) == ((), False)
-    assert not worlds.agreement(closure="candidates").leakage(Side.A).beyond_blocking
+    assert not worlds.agreement(rule=worlds.WITHOUT_INDEX).leakage(Side.A).beyond_blocking
 
 
 def test_all_pairs_releases_no_count() -> None:

@@ -25,7 +25,7 @@ from tests.protocols import worlds
 points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=25)
 KINDS: dict[str, dict[str, Any]] = {
     "greedy": {},
-    "candidates": {"closure": "candidates"},
+    "candidates": {"rule": worlds.WITHOUT_INDEX},
     "plain": {"greedy": False},
     "passes": {"greedy": False, "blocking": worlds.passes("x", "y", "grid")},
     "greedy passes": {"blocking": worlds.passes("x", "y", "both", "around")},

@@ -15,6 +15,7 @@ from accord.errors import PeerError
 from accord.protocols.base import prepare
 from accord.protocols.parts.own_side import Status
 from accord.rules.evaluate import Tables
+from accord.rules.text import parse_rule
 from accord.secure.dual.engine import DualEngine
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -34,7 +35,7 @@ options = st.fixed_dictionaries(
         "style": st.sampled_from(["neighbours", "replicate"]),
         "sort": st.booleans(),
         "slab": st.sampled_from([1, 2, 5, 64]),
-        "closure": st.sampled_from(["all", "candidates"]),
+        "rule": st.sampled_from([worlds.RULE, worlds.WITHOUT_INDEX]),
     }
 )
 
@@ -71,7 +72,7 @@ def test_pruned_or_lossy_outputs_are_matches_and_the_same_on_both_sides(
     left, right, _ = worlds.link(agreed, a, b)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
     assert set(worlds.pairs_of_a(left)) <= set(worlds.textbook(a, b))
-    if chosen["closure"] == "candidates" or not greedy:
+    if chosen["rule"] == worlds.WITHOUT_INDEX or not greedy:
         assert set(worlds.pairs_of_a(left)) <= worlds.compared(agreed, a, b)
 
 
@@ -94,8 +95,8 @@ def test_a_match_across_a_batch_is_not_lost() -> None:
         assert worlds.pairs_of_a(left) == worlds.textbook(a, b)
 
 
-def test_closure_beyond_the_blocking() -> None:
-    """With a lossy blocking the closure finds matches of disclosed records that were never compared."""
+def test_greedy_finds_beyond_the_blocking_if_the_rule_has_an_index() -> None:
+    """With a lossy blocking it finds matches of disclosed records that were never compared."""
     a, b = [(3, 3), (4, 3)], [(3, 3), (3, 4)]
     lossy = worlds.agreement(style="replicate")
     narrow = lossy.model_copy(
@@ -103,8 +104,7 @@ def test_closure_beyond_the_blocking() -> None:
     )
     everything, _, _ = worlds.link(narrow, a, b)
     assert worlds.pairs_of_a(everything) == [(0, 0), (0, 1), (1, 0)]
-    bound = narrow.protocol.model_copy(update={"closure": "candidates"})
-    limited, _, _ = worlds.link(narrow.model_copy(update={"protocol": bound}), a, b)
+    limited, _, _ = worlds.link(narrow.model_copy(update={"rule": parse_rule(worlds.WITHOUT_INDEX)}), a, b)
     assert worlds.pairs_of_a(limited) == [(0, 0)]
 
 
@@ -214,7 +214,7 @@ def test_crossed_fields_and_missing_values(
 ) -> None:
     """Each side's clear index and its inputs of the circuit take its own fields: the output is the join."""
     fields = {name: spec.model_dump(mode="json") for name, spec in world.FIELDS.items()}
-    plain = worlds.agreement(greedy=greedy, closure="candidates").model_dump(mode="json")
+    plain = worlds.agreement(greedy=greedy).model_dump(mode="json")
     changed = {"rule": keyed[1], "blocking": [{"kind": "key", "field": keyed[0]}], "disclose": {}}
     agreed = Agreement.model_validate(plain | {"fields": fields} | changed)
     left, right = world.records(a), world.records(b)

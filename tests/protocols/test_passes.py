@@ -14,7 +14,6 @@ from accord.agreement.document import Agreement
 from accord.errors import UsageError
 from accord.privacy.noise import exact_delta
 from accord.privacy.noise_geometric import Geometric
-from accord.protocols.laplace import Laplace
 from accord.rules.evaluate import Tables
 from accord.rules.join import full_join
 from accord.secure.ot.engine import OtEngine
@@ -43,23 +42,22 @@ def union(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, 
 def test_the_output_is_the_union_of_the_blocked_joins_each_match_once(
     passes: list[str], a: worlds.Rows, b: worlds.Rows, greedy: bool, slab: int, protocol: str
 ) -> None:
-    agreed = worlds.agreement(blocking=worlds.passes(*passes), greedy=greedy, slab=slab)
+    rule = worlds.WITHOUT_INDEX
+    agreed = worlds.agreement(blocking=worlds.passes(*passes), rule=rule, greedy=greedy, slab=slab)
     if protocol == "blocking":
         plain = agreed.model_dump(mode="json")
-        kept = {"name": "blocking", "greedy": greedy, "slab": slab, "closure": "candidates"}
+        kept = {"name": "blocking", "greedy": greedy, "slab": slab}
         agreed = Agreement.model_validate(plain | {"protocol": kept})
     left, right, _ = worlds.link(agreed, a, b)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == union(agreed, a, b)
     assert left.digest == right.digest
 
 
-def test_greedy_may_go_beyond_the_passes_where_that_is_agreed() -> None:
+def test_greedy_goes_beyond_the_passes_if_the_rule_has_an_index() -> None:
     a, b = [(0, 0), (3, 3)], [(0, 0), (1, 0)]
-    near = worlds.agreement(blocking=worlds.passes("x", "both"))
-    assert isinstance(near.protocol, Laplace)
-    assert near.protocol.closure == "candidates"
+    near = worlds.agreement(blocking=worlds.passes("x", "both"), rule=worlds.WITHOUT_INDEX)
     assert worlds.pairs_of_a(worlds.link(near, a, b)[0]) == [(0, 0)]
-    wide = worlds.agreement(blocking=worlds.passes("x", "both"), closure="all")
+    wide = worlds.agreement(blocking=worlds.passes("x", "both"))
     assert worlds.pairs_of_a(worlds.link(wide, a, b)[0]) == [(0, 0), (0, 1)]
 
 
@@ -121,21 +119,6 @@ def test_the_joint_release_of_passes_is_as_private_as_k_says(passes: tuple[str, 
 
 
 # -- what an agreement may say ----------------------------------------------------------------------------
-
-
-def test_a_rule_without_an_index_is_not_tried_on_all_pairs_of_large_tables() -> None:
-    loose = worlds.agreement(rule="not same(x)", blocking=worlds.passes("x", "y"), closure="all")
-    refused = loose.protocol.refuse_sizes(loose.task, Side.A, 40_000, 40_000)
-    assert "1,600,000,000 pairs" in refused
-    assert 'closure = "candidates"' in refused
-    assert not loose.protocol.refuse_sizes(loose.task, Side.A, 30_000, 30_000)
-    for other in (
-        worlds.agreement(rule="not same(x)", blocking=worlds.passes("x", "y")),
-        worlds.agreement(rule="not same(x)", blocking=worlds.passes("x"), closure="all", greedy=False),
-        worlds.agreement(rule="same(x)", blocking=worlds.passes("x"), closure="all"),
-        worlds.agreement(rule="not same(x)", protocol="all-pairs"),
-    ):
-        assert not other.protocol.refuse_sizes(other.task, Side.A, 40_000, 40_000)
 
 
 def test_auto_is_resolved_before_anything_is_told() -> None:

@@ -71,7 +71,7 @@ def options(rng: np.random.Generator) -> Agreement:
     chosen = {
         "greedy": bool(rng.integers(0, 2)),
         "slab": int(rng.choice([1, 3, 64])),
-        "closure": str(rng.choice(["all", "candidates"])),
+        "rule": str(rng.choice([worlds.RULE, worlds.WITHOUT_INDEX])),
     }
     if protocol == "laplace":
         chosen |= {"sort": bool(rng.integers(0, 2)), "prune": int(rng.choice([0, 0, 30]))}

@@ -126,7 +126,6 @@ def test_slots_of_a_batch_are_shuffled_for_every_run() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"protocol": {"A": {"noise": "negligible"}}}, "the δ of the noise 'negligible' depends on sizes"),
     ({"protocol": {"prune": 10}}, "would never be compared"),
-    ({"protocol": {"greedy": True, "closure": "candidates"}}, 'set closure = "all", or greedy = false'),
     ({"one_to_one": "pairs"}, "a pair that a run has shown cannot be taken back"),
     ({"series": {"versions": 0}}, "versions"),
     ({"series": {"arrivals": {"A": "0%"}}}, "share such as"),
@@ -151,19 +150,6 @@ def test_what_a_series_cannot_do_is_a_fault_of_the_agreement(changes: dict[str, 
     parse_agreement(tomli_w.dumps(sound), "sound")
     with pytest.raises(AgreementError, match=told):
         parse_agreement(tomli_w.dumps(merge(sound, changes)), "faulty")
-
-
-def test_what_a_file_does_not_say_is_judged_by_its_default() -> None:
-    """With passes greedy looks among candidates unless the agreement says otherwise; a check says so, too."""
-    import tomli_w
-
-    sound = agreement(greedy=True).model_dump(mode="json", exclude_none=True)
-    passes = {"pass": [{"name": "cells", "parts": sound["blocking"]}]}
-    protocol = {name: value for name, value in sound["protocol"].items() if name != "closure"}
-    parse_agreement(tomli_w.dumps(sound | {"protocol": protocol}), "sound")
-    with pytest.raises(AgreementError, match='set closure = "all", or greedy = false'):
-        parse_agreement(tomli_w.dumps(sound | {"protocol": protocol, "blocking": passes}), "faulty")
-    parse_agreement(tomli_w.dumps(sound | {"blocking": passes}), "sound")
 
 
 def test_an_agreement_without_a_series_keeps_its_digest() -> None:

@@ -22,13 +22,16 @@ from accord.side import Side
 
 Rows = list[tuple[int, int]]
 """A record is a point (x, y) with 0 ≤ x, y ≤ 15; two of them match when they are at most 1 apart."""
+RULE = "euclidean(x, y) <= 1"
+WITHOUT_INDEX = f"not not {RULE}"
+"""The same rule, in a form that offers nothing to look matches up by."""
 
 
 def agreement(**options: Any) -> Agreement:
     """Points on a grid of 4 × 4 cells, or in another blocking; `style`, `protocol` and its options can be
     chosen."""
     style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
-    rule = options.pop("rule", "euclidean(x, y) <= 1")
+    rule = options.pop("rule", RULE)
     whole = name in ("all-pairs", "psi", "psi-expand")
     promised = not whole and name != "routed"
     privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}

@@ -117,7 +117,5 @@ def test_what_cannot_be_counted_is_refused() -> None:
     wider["fields"]["x"]["max"] = 15 + 16
     with pytest.raises(UsageError, match="fields"):
         counter.count(Agreement.model_validate(wider), 0)
-    with pytest.raises(UsageError, match="closure"):
-        counter.count(small({"name": "laplace", "closure": "candidates"}, "neighbours"), 0)
     with pytest.raises(UsageError, match="simulate"):
         counter.count(adjust(agreed, protocol="psi").model_copy(update={"blocking": agreed.blocking}), 0)

@@ -34,7 +34,7 @@ from accord.state.ledger import Ledger
 from accord.state.runs import find_unfinished, open_run
 from accord.table.layout import Layout
 from tests.cli import terminal
-from tests.protocols.worlds import agreement
+from tests.protocols.worlds import WITHOUT_INDEX, agreement
 from tests.run import worlds
 
 Both = tuple[worlds.Organisation, worlds.Organisation]
@@ -111,7 +111,7 @@ def one_to_one(agreed: Agreement) -> Agreement:
         agreement(style="replicate"),
         agreement(greedy=False),
         agreement(protocol="all-pairs"),
-        agreement(closure="candidates", sort=False),
+        agreement(rule=WITHOUT_INDEX, sort=False),
         agreement(prune=20),
         agreement(protocol="psi", rule="same(x)"),
         agreement(protocol="psi-expand"),

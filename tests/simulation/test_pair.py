@@ -342,21 +342,11 @@ def test_recall_is_among_the_pairs_that_meet_unless_all_are_asked_for() -> None:
 @pytest.mark.parametrize("protocol", [{}, {"protocol": "local-dp", "window": 62, "epsilon": "4"}])
 def test_a_protocol_that_finds_beyond_its_blocking_is_measured_there(protocol: dict[str, Any]) -> None:
     made = generate_products(100, None, 1)
-    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    text = starter_text("products", "00000000").replace("same(brand) and ", "")
     agreed = adjust(parse_agreement(text.replace("hamming(name) <= 5", "hamming(name) <= 15")), **protocol)
     found = accord.simulate(made.a, made.b, agreed, seed=1)
     assert not found.among_candidates
     assert 0 < found.recall <= found.precision == 1.0
-
-
-def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accord.protocols import binned
-
-    monkeypatch.setattr(binned, "MOST_TRIED", 1000)
-    made = generate_products(200, None, 1)
-    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
-    with pytest.raises(UsageError, match='Agree on closure = "candidates"'):
-        accord.simulate(made.a, made.b, parse_agreement(text))
 
 
 def composite_passes(records: int) -> Agreement:

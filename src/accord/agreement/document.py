@@ -41,12 +41,11 @@ from accord.protocols.base import Leakage, OneToOne, Task
 from accord.protocols.parts.bound import Bounds, MostRecords
 from accord.protocols.parts.output import PAIRS, Output
 from accord.protocols.parts.own_side import MOST_RECORDS
-from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.registry import ProtocolOptions
 from accord.protocols.series import Series
 from accord.rules.blocking.base import (
     Blocking,
     BlockingSpec,
-    Passes,
     PassSpec,
     build_blocking,
     passes_of,
@@ -235,19 +234,6 @@ _LATER = (
 )
 
 
-def look_in_passes(given: Any) -> Any:
-    """The raw agreement, in which the default with passes is to look for matches where the passes do: a rule
-    that several passes serve has seldom an index of its own."""
-    if not isinstance(given, dict) or not isinstance(given.get("blocking"), dict | Passes):
-        return given
-    protocol = given.get("protocol")
-    if not isinstance(protocol, dict) or "closure" in protocol:
-        return given
-    kind = PROTOCOLS.get(str(protocol.get("name")))
-    known = kind is not None and "closure" in kind.model_fields
-    return given | {"protocol": protocol | {"closure": "candidates"}} if known else given
-
-
 class Agreement(Spec):
     """Everything that must be the same on both sides.
 
@@ -287,11 +273,6 @@ class Agreement(Spec):
     """What is declared of a series of runs over growing tables; without it every run stands alone."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _look_in_passes(cls, given: Any) -> Any:
-        return look_in_passes(given)
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from accord.agreement.document import DisclosedColumns, Parties, RuleText, look_in_passes
+from accord.agreement.document import DisclosedColumns, Parties, RuleText
 from accord.agreement.file_shape import Where
 from accord.fields.schema import FieldSpec, is_made, is_shown
 from accord.protocols.base import OneToOne, Protocol
@@ -100,7 +100,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
     raw_fields = data.get("fields")
     fields = raw_fields if isinstance(raw_fields, Mapping) else {}
     judged = {name: _valid(FieldSpec, spec) for name, spec in fields.items()}
-    protocol = raw if isinstance(raw := look_in_passes(data).get("protocol"), Mapping) else {}
+    protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
     kind = PROTOCOLS.get(str(protocol.get("name")))
     return _Salvaged(
         fields={name: spec for name, spec in judged.items() if spec is not None},

@@ -44,7 +44,7 @@ _TOLD = {
     "over": "what becomes of more: left out of that pass, or the run is refused",
 }
 """What is said of an option."""
-_LEFT_OUT = ("closure", "slab")
+_LEFT_OUT = ("slab",)
 """Options that are for those who look for them."""
 _PASSES = """\
 # Only records that meet in a bin are compared. The bins are public: listed values, hashes of what records

@@ -78,9 +78,6 @@ class AllPairs(Binned):
     def guarantee(self, task: Task, side: Side) -> Guarantee:
         return tell_exactly(task.output) if task.output.answers else NOTHING_TOLD
 
-    def finds_beyond(self) -> bool:
-        return False
-
     # -- exact answers ------------------------------------------------------------------------------------
 
     def question(self, task: Task, sizes: tuple[int, int]) -> Question:

@@ -409,7 +409,7 @@ class Protocol(Spec):
     def guarantee(self, task: Task, side: Side) -> Guarantee:
         """What is told of all records of a side, by the theorem of the protocol's file."""
 
-    def finds_beyond(self) -> bool:
+    def finds_beyond(self, task: Task) -> bool:
         """Whether matches are found that the blocking does not compare."""
         return False
 
@@ -421,7 +421,7 @@ class Protocol(Spec):
             bins=0 if guarantee.told in ("nothing", "answer") else task.blocking.bins,
             columns=task.disclose[side],
             fields=self.shown_fields(task),
-            beyond_blocking=self.finds_beyond(),
+            beyond_blocking=self.finds_beyond(task),
             chosen_by=task.chosen_by,
             one_to_one=task.one_to_one,
             checked_by=() if task.chosen_by else task.checked_by,

@@ -6,7 +6,7 @@ disclosure and the checks are those of `linkage.py` for all of them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field, StrictBool, StrictInt
@@ -29,8 +29,6 @@ from accord.secure.circuit import inputs
 from accord.secure.engine import AtOnceEngine, Engine
 from accord.side import Side
 
-MOST_TRIED = 10**9
-"""Pairs that are tried one by one, in the clear: about a minute."""
 OF_MATCHES = ("for each record that matches: the bins it falls into;",)
 """In words: what the bins of a matching record tell of it."""
 
@@ -55,8 +53,6 @@ class Binned(Protocol):
 
     greedy: StrictBool = True
     """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
-    closure: Literal["all", "candidates"] = "all"
-    """Which matches of a disclosed record are looked for in the clear: all, or compared ones only."""
     slab: StrictInt = Field(default=64, ge=1, le=1 << 20)
     """The most rows of a bin that are compared before the matched ones are cleaned."""
 
@@ -80,18 +76,6 @@ class Binned(Protocol):
         require_possible(counts, task.blocking, side, records, padding)
         if self.one_slot_a_row and counts.sum() != records:
             raise PeerError(problem="another number of slots than of records")
-
-    def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
-        """Matches beyond the blocking are looked for with an index of the rule, or else pair by pair."""
-        if not (self.blocked and self.greedy and self.closure == "all") or own * partner <= MOST_TRIED:
-            return ""
-        if has_index(task.rule, task.fields):
-            return ""
-        return (
-            f'closure = "all" looks for matches among all {own * partner:,} pairs, but this rule has nothing '
-            "to look them up by: an equality, or a number within bounds. Agree on closure = "
-            '"candidates", or on greedy = false.'
-        )
 
     def require_engine(self, task: Task, engine: Engine) -> None:
         """One that shows nothing before all is compared cannot go on from what was shown."""
@@ -174,14 +158,13 @@ class Binned(Protocol):
             return ()
         return tuple(dict.fromkeys([*fields_of(task.rule), *task.blocking_fields]))
 
-    @property
-    def finds_all(self) -> bool:
-        """Whether the matches of a disclosed record are looked for among all records, not in bins that meet:
-        as agreed, or because all bins meet."""
-        return self.closure == "all" or not self.blocked
+    def finds_all(self, task: Task) -> bool:
+        """Whether greedy looks for the matches of a disclosed record among all records, not only in bins that
+        meet: if the rule can be looked up, by an equality or a number within bounds, or if all bins meet."""
+        return not self.blocked or has_index(task.rule, task.fields)
 
-    def finds_beyond(self) -> bool:
-        return self.greedy and self.closure == "all"
+    def finds_beyond(self, task: Task) -> bool:
+        return self.blocked and self.greedy and self.finds_all(task)
 
 
 def _entries(slots: Slots) -> tuple[Indices, Indices]:

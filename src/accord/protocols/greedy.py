@@ -2,7 +2,7 @@
 
 After a round, each side discloses its records whose slots matched. Both look for the other matches of the
 disclosed records among *all* own records, in the clear, disclose those, and so on until nobody has anything
-new: the fixed point. With `closure = "candidates"` they look among those records alone that share a pair of
+new: the fixed point. Under a rule without an index they look only among records that share a pair of
 compared bins with a disclosed one: never more pairs than the engine would compare without pruning. Every
 slot of a disclosed record is cleaned from the schedule, in whichever pass it lies [MATHS §7.1].
 
@@ -57,8 +57,9 @@ class GreedyClean:
         self._me = 0 if mine.side is Side.A else 1
         self._out = np.zeros(len(mine.records), np.bool_)
         own, rule = mine.records, task.rule
-        index = Index(rule, task.fields, mine.side, own.columns, len(own)) if options.finds_all else None
-        self._index = index
+        self._index: Index | None = None
+        if options.finds_all(task):
+            self._index = Index(rule, task.fields, mine.side, own.columns, len(own))
         self.matches = 0
 
     def take(self, pairs: Ints) -> Party[None]:

@@ -160,7 +160,7 @@ class LocalDp(Binned):
         private = a if a is not None else b
         return 1.0 if private is None else compared_public(bins, self.window, x, private)
 
-    def finds_beyond(self) -> bool:
+    def finds_beyond(self, task: Task) -> bool:
         """Two records of different bins may report bins that meet."""
         return True
 

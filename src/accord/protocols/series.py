@@ -82,7 +82,7 @@ class Series(Spec):
     """What two parties declare before the first run of a series.
 
     Sizes are declared and not counted, so that none tells whether anything arrived: declare more than you
-    expect. A series needs `laplace` with `prune = 0` (if it is greedy, with `closure = "all"`) and a noise
+    expect. A series needs `laplace` with `prune = 0` and a noise
     other than `negligible`; `one_to_one` does not go with it.
     """
 
@@ -261,9 +261,6 @@ def series_faults(protocol: Protocol, one_to_one: bool) -> Iterator[Fault]:
     if getattr(protocol, "prune", 0):
         problem = "a pair of bins that is left out of one run of a series would never be compared"
         yield ("protocol", "prune"), f"{problem}; set prune = 0."
-    if getattr(protocol, "greedy", False) and getattr(protocol, "closure", "") != "all":
-        problem = "greedy looks for the matches of a record among all batches in a series"
-        yield ("protocol", "closure"), f'{problem}; set closure = "all", or greedy = false.'
     if one_to_one:
         problem = (
             "the best one-to-one set of a series changes with every run, and a pair that a run has shown "

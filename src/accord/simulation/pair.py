@@ -250,7 +250,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
         if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
             raise UsageError(problem=problem)
         agreement.protocol.refuse_records(agreement.task, side, own)
-    among = not (beyond_blocking or agreement.protocol.finds_beyond())
+    among = not (beyond_blocking or agreement.protocol.finds_beyond(agreement.task))
     among = among and bool(agreement.plan.losses(agreement.rule))
     releases = {
         side: release_of(agreement, side, r.size, noise) for side, r in ((Side.A, left), (Side.B, right))

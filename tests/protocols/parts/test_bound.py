@@ -20,7 +20,7 @@ from tests.run.worlds import table
 
 KINDS: dict[str, dict[str, Any]] = {
     "laplace": {},
-    "laplace, candidates": {"closure": "candidates", "slab": 1},
+    "laplace, candidates": {"rule": worlds.WITHOUT_INDEX, "slab": 1},
     "laplace, not greedy": {"greedy": False, "style": "replicate"},
     "laplace, passes": {"greedy": False, "blocking": worlds.passes("grid", "around")},
     "all-pairs": {"protocol": "all-pairs"},

@@ -274,14 +274,12 @@ def test_routing_is_audited_where_a_key_is_missing() -> None:
 # -- acquitted ---------------------------------------------------------------------------------------------
 
 OPTIONS = [
-    {"sort": sort, "prune": prune, "greedy": greedy, "closure": closure}
-    for sort, prune, (greedy, closure) in product(
-        (True, False), (0, 40), ((True, "all"), (True, "candidates"), (False, "all"))
-    )
+    {"sort": sort, "prune": prune, "greedy": greedy}
+    for sort, prune, greedy in product((True, False), (0, 40), (True, False))
 ]
 
 
-DEFAULT = {"sort": True, "prune": 0, "greedy": True, "closure": "all"}
+DEFAULT = {"sort": True, "prune": 0, "greedy": True}
 
 
 @pytest.mark.parametrize(
@@ -338,7 +336,6 @@ def test_what_promises_everything_is_acquitted_in_a_case(name: str, of: str) -> 
 LOCAL: list[dict[str, Any]] = [
     {},
     {"greedy": False},
-    {"closure": "candidates"},
     {"window": 3},
     {"window": 3, "spread": 2, "greedy": False},
     {"A": {"epsilon": "1"}, "B": {"epsilon": "0.4"}},
