@@ -81,18 +81,6 @@ B = "5%"
 name = "ot"
 network = "1000/2"
 """,
-    "series": """
-[series]
-versions = 1
-
-[series.first]
-A = 10000
-B = 8000
-
-[series.arrivals]
-A = "2%"
-B = 200
-""",
     "expected": """
 [expected]
 A = 10000
@@ -112,6 +100,5 @@ READ = {
     "most_matches": "[What the bounds do](../../threat-model.md#what-the-bounds-do) says what happens then.",
     "engine": 'A name alone will do: `engine = "ot"`. [Engines](../../engines.md) says what each costs, and '
     "[the threat model](../../threat-model.md#by-engine) what a partner that cheats gets.",
-    "series": "",
     "expected": "`check`, `plan` and the question before a linkage say by it what a run will take.",
 }

@@ -50,10 +50,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "out": PATH,
             "dataset": TEXT,
             "snapshot": (202611, 2026.11, b"2026-11"),
-            "series": (202611, b"monthly"),
-            "unchanged_only": FLAG,
-            "mostly_new": FLAG,
-            "let_wait": FLAG,
             "layout": ("a.toml", {"id": "key"}),
             "state": PATH,
             "force": FLAG,
@@ -406,7 +402,6 @@ def test_the_command_line_says_options() -> None:
     )
     mapped = "map it with --column FIELD=COLUMN of `accord check`"
     assert as_options("map it with `columns=`") == mapped
-    assert as_options("say `mostly_new=True`") == "say --accept mostly-new"
     assert as_options("run `accord resume x=1`, a == b") == "run `accord resume x=1`, a == b"
 
 

@@ -152,30 +152,6 @@ class SnapshotError(AccordError):
     exit_code = 6
 
 
-class SeriesError(AccordError):
-    """The series '{series}' of '{dataset}' cannot continue: {reason}. Nothing was drawn and nothing was
-    charged. A new series has another name with `series=`, and is a new release that is charged."""
-
-    exit_code = 6
-
-
-class OtherIdsError(SeriesError):
-    """The series '{series}' of '{dataset}' hardly knows this table again: of the {there:,} records that it
-    knows {stayed:,} are as they were, {changed:,} changed and {gone:,} are gone, and {new:,} records are new,
-    where {declared:,} are declared for a run. Were the ids numbered anew, or is this another table, a part of
-    the table, or another column of ids? Then link the whole table with the ids that it had: records that are
-    gone do not come back. Nothing was drawn and nothing was charged. If the table is right as it is, say so:
-    `mostly_new=True`."""
-
-
-class FullBatchError(SeriesError):
-    """The series '{series}' of '{dataset}' has {arrived:,} records that are new or changed, and the agreement
-    declares {declared:,} for a run. Nothing was drawn and nothing was charged. A series of another name that
-    declares more arrivals is a new release, and is charged. With `let_wait=True` {declared:,} of the records
-    take part now and {waiting:,} wait for a later run; but who waits depends on who else came, so for those
-    who come now (ε, δ) does not hold."""
-
-
 class UncoveredError(AccordError):
     """{share} are not covered by the promise, since each {crowded}: {passes}. You allow {allowed} %. Nothing
     was charged and no partner was called. Empty the values that stand for no value, such as a switchboard's

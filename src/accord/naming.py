@@ -1,4 +1,4 @@
-"""Names that owners give: accounts, snapshots and series are known again however they are spelt."""
+"""Names that owners give: accounts and snapshots are known again however they are spelt."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.run.faults import Office, Wire
 
 
 def wanted(office: Office, **other: Any) -> Wanted:
-    whole = Wanted(office.state, office.partner, office.agreement.to_toml(), "table", None)
+    whole = Wanted(office.state, office.partner, office.agreement.to_toml(), "table")
     return replace(whole, **other)
 
 
@@ -86,12 +86,12 @@ def test_a_side_that_is_done_helps_the_one_that_was_cut_before_the_receipt(tmp_p
     assert a == b == faults.common_run(both)
 
 
-def test_only_runs_of_the_same_agreement_partner_account_and_series_are_continued(tmp_path: Path) -> None:
+def test_only_runs_of_the_same_agreement_partner_and_account_are_continued(tmp_path: Path) -> None:
     office = cut(tmp_path, Wire(12))[Side.A]
     name = wanted(office).find()
     assert name is not None
     assert wanted(office, dataset=None).find() == wanted(office, dataset="Table").find() == name
-    for other in ({"agreement": "other"}, {"partner": "carol"}, {"dataset": "other"}, {"series": "monthly"}):
+    for other in ({"agreement": "other"}, {"partner": "carol"}, {"dataset": "other"}):
         assert wanted(office, **other).find() is None
         assert wanted(office, **other).known(name) is None
     assert wanted(office).known("0123456789abcdef") is None

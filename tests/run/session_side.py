@@ -37,7 +37,7 @@ from accord.program import own_environment
 from accord.protocols import laplace, local_dp
 from accord.protocols.parts import slots
 from accord.protocols.parts.slots import Slots
-from accord.run import link, series
+from accord.run import link
 from accord.workers import local, worker
 
 Plan = dict[str, Any]
@@ -121,11 +121,7 @@ def choose(plan: Plan) -> None:
         def dummies(self: Any, records: Records, entropy: Entropy) -> Any:
             return CHEATS[plan.get("cheat", "")](np.array(counts), true_counts(self, records))
 
-        def look(self: Any) -> Any:
-            return self.entered.look(np.array(counts) if self.entered.due else None)
-
         vars(laplace)["NoisyCounts"].draw = dummies
-        vars(series)["OwnSeries"]._look = look
     if (reports := plan.get("reports")) is not None:
 
         def reported(self: Any, records: Records, entropy: Entropy) -> Any:

@@ -295,7 +295,7 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     faults.link(both)
     (run,) = list_runs(o.state)[0]
     with pytest.raises(StateError, match="there is a run of this name"):
-        begin_run(o.state, run.manifest, {})
+        begin_run(o.state, run.manifest)
 
 
 def test_a_charge_that_cannot_be_stored_is_none_and_both_go_on(

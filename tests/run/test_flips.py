@@ -40,7 +40,7 @@ class World:
 
 def accounts(state: State) -> object:
     ledger = Ledger(state.database)
-    return [(e.run, e.partner, e.cost, e.stored, e.series) for e in ledger.runs()], ledger.budgets()
+    return [(e.run, e.partner, e.cost, e.stored) for e in ledger.runs()], ledger.budgets()
 
 
 def runs(state: State) -> object:

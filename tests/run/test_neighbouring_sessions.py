@@ -20,7 +20,7 @@ from accord.fields.load import load_records
 from accord.side import Side
 from tests.run import faults
 from tests.run.session_side import Plan, true_counts
-from tests.run.sessions import Rows, Seen, Session, World, write_table
+from tests.run.sessions import Rows, Seen, Session, World
 
 A: Rows = [(f"A{i}", x, y) for i, (x, y) in enumerate(faults.A_ROWS)]
 B: Rows = [(f"B{i}", x, y) for i, (x, y) in enumerate(faults.B_ROWS)]
@@ -230,25 +230,6 @@ def test_a_run_that_is_cut_and_resumed_looks_the_same(agreed: Agreement, cut: in
         seen.append((first, second))
     for first, second in seen[1:]:
         assert (seen[0][0].differs(first), seen[0][1].differs(second)) == ([], [])
-
-
-SERIES = {"first": {"A": 10, "B": 10}, "arrivals": {"A": 3, "B": 3}, "versions": 1}
-ARRIVE: dict[str, Rows] = {"one": [("new", 0, 9)], "another": [("newer", 8, 8)], "nobody": []}
-
-
-@pytest.mark.slow
-def test_a_series_looks_the_same_whoever_arrives(world: World) -> None:
-    """In the second run a record comes, another one in its place, or nobody at all."""
-    agreed, seen = agreement("plain", series=SERIES), {}
-    for name, new in ARRIVE.items():
-        one = session(agreed, options=("--series", "monthly"))
-        both = world.offices(one)
-        assert world.meet(both, one).ends == {Side.A: 0, Side.B: 0}
-        write_table(both[Side.B], [*B, *new])
-        for side in Side:
-            one.plans[side]["counts"] = [5] * 4
-        seen[name] = world.meet(both, one, attempt=2)
-    assert [seen["one"].differs(seen[name]) for name in ("another", "nobody")] == [[], []]
 
 
 WIDE = {"type": "number", "min": 0, "max": 1023, "step": 1, "missing": "skip"}

@@ -22,7 +22,7 @@ from accord.privacy.events import AllPairs
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release
 from accord.protocols.parts.slots import content_digest
-from accord.run.offer import SeriesOffer, describe, make_offer
+from accord.run.offer import describe, make_offer
 from accord.side import Side
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
@@ -147,37 +147,6 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
     assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
     unlisted = describe(replace(plain, unlisted={"sex": (30, 40)}))
     assert "Warning: 30 of 40 cells of 'sex' are none of the agreed values." in unlisted
-
-
-def test_an_offer_says_who_takes_no_part_in_a_series_and_for_whom_nothing_is_promised(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-    plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
-    found = SeriesOffer("monthly", 2, declared=4, arrived=4, gone=0, waiting=0, late=0, versions=2)
-    lost = "For records that come now (ε, δ) does not hold"
-    for series, said, unsaid in (
-        (found, "4 new (announced as 4)", lost),
-        (replace(found, waiting=3), f"and who waits depends on who else came. {lost}", "has not seen"),
-        (replace(found, waiting=3, declared=0), "bob has not seen the last batch", lost),
-        (
-            replace(found, late=2),
-            "2 records changed or came back, and had all 2 declared versions: left out",
-            "same person",
-        ),
-        (
-            replace(found, late=1, versions=1),
-            "A record changed or came back, and only the first version takes part: left",
-            "same person",
-        ),
-        (
-            replace(found, late=1, per_person=3),
-            "or 3 records of the same person took part before: left",
-            lost,
-        ),
-    ):
-        told = describe(replace(plain, series=series))
-        assert said in told
-        assert unsaid not in told
 
 
 def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path: Path) -> None:

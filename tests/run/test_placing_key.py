@@ -16,7 +16,6 @@ from accord.errors import DamagedError, UsageError
 from accord.notices import tell_nobody
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
-from accord.protocols.parts.standing import ALONE
 from accord.protocols.routed import Routed
 from accord.protocols.routed_pairs import PairPasses
 from accord.run import request
@@ -75,9 +74,7 @@ def ranks(office: Office, agreement: Agreement | None = None, **asked: Any) -> d
     chosen = agreement or office.agreement
     ready = get_ready(office.request(agreement=chosen, **asked), office.state, tell_nobody)
     task, nothing = chosen.task, np.zeros(0, np.int64)
-    mine = ready.mine(
-        task.protocol.make_slots(task, ready.side, ready.records, nothing, System()), SIZE, ALONE
-    )
+    mine = ready.mine(task.protocol.make_slots(task, ready.side, ready.records, nothing, System()), SIZE)
     assert isinstance(task.protocol, Routed)
     (placed,) = PairPasses(task, task.protocol.lanes(task, (SIZE, SIZE)), mine, IdealEngine()).placings
     ids = ready.records.ids.to_pylist()

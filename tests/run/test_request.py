@@ -10,16 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.agreement.document import Agreement
 from accord.errors import UsageError
 from accord.peer.connection import Reach
-from accord.run.request import Output, Request, Resumption, SeriesPart, WorkerChoice, request_again, store
+from accord.run.request import Output, Request, Resumption, WorkerChoice, request_again, store
 from accord.state.manifest import Manifest, decode_manifest
 from accord.table.layout import Layout
 from tests.protocols.worlds import agreement
-from tests.run.test_series_cuts import agreement as series_agreement
 
-AGREED, IN_SERIES = agreement(), series_agreement("plain")
+AGREED = agreement()
 WAYS = st.sampled_from([Reach(listen=":7000"), Reach(connect="partner:7000")])
 LAYOUTS = st.builds(
     Layout,
@@ -29,33 +27,23 @@ LAYOUTS = st.builds(
 )
 OUTPUTS = st.builds(Output, st.sampled_from([None, Path("/tmp/pairs.csv")]), raw=st.booleans())
 WORKERS = st.sampled_from([WorkerChoice(), WorkerChoice(4), WorkerChoice("8@ray", True)])
-PARTS = st.builds(SeriesPart, st.just("monthly"), st.booleans(), st.booleans(), st.booleans())
 
 
-def request(agreed: Agreement = AGREED, **changes: Any) -> Request:
-    asked: dict[str, Any] = {"data": Path("/data/a.csv"), "agreement": agreed, "partner": "bob"}
+def request(**changes: Any) -> Request:
+    asked: dict[str, Any] = {"data": Path("/data/a.csv"), "agreement": AGREED, "partner": "bob"}
     return Request(**asked | {"dataset": "table", "reach": Reach(listen=":7000")} | changes)
 
 
 def manifest(asked: Request) -> Manifest:
     """Of a run that was asked for so."""
-    series = "" if asked.series is None else asked.series.name
-    return Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", store(asked), series=series)
+    return Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", store(asked))
 
 
-@given(WAYS, LAYOUTS, OUTPUTS, WORKERS, st.one_of(st.none(), st.just("2026-11"), PARTS))
+@given(WAYS, LAYOUTS, OUTPUTS, WORKERS, st.sampled_from([None, "2026-11"]))
 def test_what_is_kept_is_what_was_asked_for(
-    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, name: str | SeriesPart | None
+    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, snapshot: str | None
 ) -> None:
-    asked = request(
-        IN_SERIES if isinstance(name, SeriesPart) else AGREED,
-        layout=layout,
-        output=output,
-        reach=way,
-        workers=workers,
-        snapshot=name if isinstance(name, str) else None,
-        series=name if isinstance(name, SeriesPart) else None,
-    )
+    asked = request(layout=layout, output=output, reach=way, workers=workers, snapshot=snapshot)
     kept = decode_manifest(asdict(manifest(asked)))
     # The owner's word for a cluster is for one time.
     workers = replace(workers, trust_cluster=False)
@@ -108,28 +96,14 @@ def test_an_argument_of_a_wrong_kind_is_named(name: str) -> None:
 
 
 def test_every_field_of_a_request_is_judged_or_judges_itself() -> None:
-    of_their_own = {"series", "output", "workers"}
+    of_their_own = {"output", "workers"}
     assert {field.name for field in fields(Request)} == of_their_own | set(WRONG)
 
 
-@pytest.mark.parametrize(
-    ("agreed", "changes", "told"),
-    [
-        (AGREED, {"series": SeriesPart("monthly")}, "declares no series"),
-        (IN_SERIES, {}, "Name it: `series=`"),
-        (IN_SERIES, {"series": SeriesPart("monthly"), "snapshot": "2026-11"}, "leave out `snapshot=`"),
-        (
-            IN_SERIES,
-            {"series": SeriesPart("monthly"), "layout": Layout(make_ids=True)},
-            "name a column of ids",
-        ),
-        (AGREED, {"reach": Reach()}, "`listen=`"),
-        (AGREED, {"reach": Reach(listen=":1", connect="x:1")}, "`listen=`"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(agreed: Agreement, changes: Any, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        request(agreed, **changes)
+@pytest.mark.parametrize("reach", [Reach(), Reach(listen=":1", connect="x:1")])
+def test_a_run_needs_one_way_to_the_partner(reach: Reach) -> None:
+    with pytest.raises(UsageError, match="`listen=`"):
+        request(reach=reach)
 
 
 CHANGES: dict[str, Any] = {"raw": "yes", "layout": "{", "workers": True, "out": None, "other": 1, "data": 7}

@@ -16,9 +16,8 @@ from accord.state.folder import State
 from accord.state.inspection import Inspection, uses_of
 from accord.state.log import LONG
 from accord.state.register import RunChanged, RunForgotten
-from tests.run import faults, test_series_cuts
+from tests.run import faults
 from tests.run.faults import Wire
-from tests.run.test_series import A_TABLES, B_TABLES
 
 
 @pytest.fixture(scope="module")
@@ -254,26 +253,6 @@ def test_what_is_forgotten_meanwhile_is_not_told(state: State) -> None:
             write.add(RunForgotten(name))
     found.settle()
     assert found.damages == []
-
-
-@pytest.mark.usefixtures("quick")
-def test_what_a_series_has_seen(tmp_path: Path) -> None:
-    both = test_series_cuts.offices(tmp_path)
-    for office, table in zip(both.values(), (A_TABLES[0], B_TABLES[0]), strict=True):
-        office.hold(table)
-    test_series_cuts.go_on(both, Wire(), False)
-    state = both[Side.A].state
-    assert told(state) == []
-    with state.database.reading() as read:
-        (series,) = read.register.series.values()
-    ((run, look),) = series.looks
-    assert look
-    change(state, "contents", "content", f"WHERE hex(digest) = '{look.upper()}'")
-    (damage,) = inspect(state).damages
-    assert f"what the run {run} found for the series 'monthly' of 'table' is not what was written" in str(
-        damage
-    )
-    assert "cannot go on" in damage.meaning
 
 
 def test_everything_that_is_named_has_words(linked: Path) -> None:

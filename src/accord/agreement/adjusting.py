@@ -17,7 +17,7 @@ from accord.protocols.base import Protocol
 from accord.protocols.registry import protocol_named
 
 ANSWERS = ("pairs", "count")
-_OF_PAIRS = ("disclose", "one_to_one", "most_matches", "series")
+_OF_PAIRS = ("disclose", "one_to_one", "most_matches")
 """What nothing can be asked for with an answer."""
 
 

@@ -136,13 +136,7 @@ def _tell_kept(told: Leakage) -> str:
 
 
 def _tell_size(agreement: Agreement, side: Side) -> str:
-    if agreement.series is None:
-        return f"how many records {agreement.party(side)} has;"
-    first, more = (agreement.series.declared(side, batch) for batch in (0, 1))
-    return (
-        f"not how many records {agreement.party(side)} has, only the sizes that are declared here: "
-        f"{first:,} in the first run of a series, and {more:,} more in every later one;"
-    )
+    return f"how many records {agreement.party(side)} has;"
 
 
 def _tell_refusals(agreement: Agreement, side: Side) -> tuple[str, ...]:

@@ -42,7 +42,6 @@ from accord.protocols.parts.bound import Bounds, MostRecords
 from accord.protocols.parts.output import PAIRS, Output
 from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.registry import ProtocolOptions
-from accord.protocols.series import Series
 from accord.rules.blocking.base import (
     Blocking,
     BlockingSpec,
@@ -229,7 +228,6 @@ _LATER = (
     "learnt_from",
     "most_matches",
     "one_to_one",
-    "series",
     "output",
 )
 
@@ -269,8 +267,6 @@ class Agreement(Spec):
     """The most of its own records that each side shows in a run; without it, all that match."""
     engine: EngineOptions
     """How records are compared without being shown: a name, or a table with its options."""
-    series: Series | None = None
-    """What is declared of a series of runs over growing tables; without it every run stands alone."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
 
@@ -383,9 +379,6 @@ class Agreement(Spec):
     def leakage(self, side: Side) -> Leakage:
         """What the partner learns about this side's table."""
         told = self.protocol.leakage(self.task, side)
-        if self.series is not None:
-            people = self.protocol.records_per_person(side) or 1
-            told = replace(told, guarantee=self.series.guarantee(told.guarantee, told.bins, people))
         return replace(told, learnt_from=learnt_about(self.learnt_from, side))
 
     @property

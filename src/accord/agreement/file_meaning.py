@@ -16,7 +16,6 @@ from accord.protocols.base import OneToOne, Protocol
 from accord.protocols.one_to_one import asked_scores
 from accord.protocols.parts.output import Output
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.protocols.series import series_faults
 from accord.rules.blocking.base import (
     MOST_BINS,
     MOST_PER_RECORD,
@@ -62,7 +61,6 @@ class _Salvaged:
     parties: Parties | None
     disclose: DisclosedColumns | None
     one_to_one: OneToOne
-    series: bool
     output: Output | None
     bounded: bool
     """Whether a side shows no more than so many records."""
@@ -115,7 +113,6 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
         one_to_one=_valid(OneToOne, data.get("one_to_one")) or False,
-        series="series" in data,
         output=_valid(Output, data.get("output", {})),
         bounded="most_matches" in data,
     )
@@ -157,8 +154,6 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
         fields = found.fields if known else None
         blocking = [list(one.parts.values()) for one in found.passes]
         yield from found.protocol.faults(found.rule, fields, blocking, simulated)
-    if found.series and found.protocol is not None:
-        yield from series_faults(found.protocol, bool(found.one_to_one))
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:
@@ -193,13 +188,6 @@ def _output_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
         yield ("most_matches",), f"with {hidden} nobody counts what it shows; remove most_matches."
     if output.answers and found.disclose is not None and found.disclose.A + found.disclose.B:
         yield ("disclose",), "an answer shows nobody; remove disclose."
-    if output.ids == "pseudonyms":
-        for name, there in (("series", found.series),):
-            if there:
-                yield (
-                    ("output", "ids"),
-                    f"pseudonyms are new in every run, {name} needs ids that stay; remove one.",
-                )
 
 
 def _hiding_faults(found: _Salvaged, output: Output) -> Iterator[tuple[Where, str]]:

@@ -31,8 +31,7 @@ def forget(
         bool,
         typer.Option(
             "--force",
-            help="Also forget what was charged and would be again, a run of a series, which then cannot "
-            "continue, and what is damaged.",
+            help="Also forget what was charged and would be again, and what is damaged.",
         ),
     ] = False,
 ) -> None:
@@ -67,11 +66,6 @@ def _lost(entry: Entry) -> str:
     from accord.privacy.number import show
 
     again = f"charged ε = {show((entry.event.cost or NO_COST).epsilon)} again"
-    if entry.stored and entry.series:
-        return (
-            f"{entry.run} is a run of the series '{entry.series}' of '{entry.dataset}'. Without it the "
-            f"series cannot go on, and a new one is {again}."
-        )
     if entry.stored and entry.snapshot:
         return (
             f"The noise of {entry.run} is that of snapshot '{entry.snapshot}' of '{entry.dataset}'. Without "

@@ -156,7 +156,7 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
     if seen:
         print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
     if runs:
-        names = ("run", "data set", "snapshot or series", "partner", "ε", "δ", "not covered", "noise", "time")
+        names = ("run", "data set", "snapshot", "partner", "ε", "δ", "not covered", "noise", "time")
         print_table("\nRuns", names, [_run_row(run) for run in runs[-_SHOWN:]])
         if len(runs) > _SHOWN:
             say(f"The last {_SHOWN} of {len(runs):,}; `accord ledger --json` has all.", err=True)
@@ -187,7 +187,7 @@ def _total_row(account: Account) -> list[str]:
 def _run_row(run: Entry) -> list[str]:
     kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
     return [
-        *(run.run, run.dataset, run.snapshot or run.series or "", run.partner, *_columns(run.cost)),
+        *(run.run, run.dataset, run.snapshot or "", run.partner, *_columns(run.cost)),
         *(f"{run.uncovered:,}" if run.uncovered else "", kept, f"{run.at:%Y-%m-%d %H:%M}"),
     ]
 

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +18,7 @@ from accord.cli.places import PAIRS, TABLE, find_table, find_table_or_none, layo
 from accord.cli.terminal import say
 from accord.cli.waiting import resume_or_link, wanted
 from accord.cli.words import as_options
-from accord.errors import DeclinedError, OtherIdsError, UsageError
+from accord.errors import UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
@@ -71,14 +70,6 @@ TrustCluster = Annotated[
 ]
 
 
-class Accept(StrEnum):
-    """What a run of a series does only if its owner says so."""
-
-    unchanged_only = "unchanged-only"
-    mostly_new = "mostly-new"
-    let_wait = "let-wait"
-
-
 def link(
     context: typer.Context,
     data: Annotated[
@@ -122,22 +113,6 @@ def link(
             show_default=False,
         ),
     ] = None,
-    series: Annotated[
-        str | None,
-        typer.Option(
-            help="Begin or continue the series NAME: only what is new in the table is compared, for one ε.",
-            show_default=False,
-        ),
-    ] = None,
-    accept: Annotated[
-        list[Accept] | None,
-        typer.Option(
-            help="In a series, repeatable. unchanged-only: records that changed no longer take part. "
-            "mostly-new: the table is right, though most of it is new. let-wait: if more came than is "
-            "declared, the rest waits for a later run; for those who come then (ε, δ) does not hold.",
-            show_default=False,
-        ),
-    ] = None,
     uncovered: Annotated[
         str | None,
         typer.Option(
@@ -176,10 +151,9 @@ def link(
 
     agreed, table, state = read_agreement(agreement), find_table(data), named_state(context)
     laid_out = read_own_layout(agreed, layout, table)
-    accepted = set(accept or ())
     target, side = as_target_or_none("out", out), own_side(agreed, partner)
     _require_file(target, agreed, side, as_json)
-    runs = wanted(state, agreed, partner, dataset, series) if resume_first else None
+    runs = wanted(state, agreed, partner, dataset) if resume_first else None
     # What a run that waits has written, it may replace: that is judged when it is resumed.
     if target is not None and not (runs and runs.find()):
         read = [*input_places(table), agreement, layout or layout_beside(table)]
@@ -208,33 +182,12 @@ def link(
             layout=laid_out,
             confirm=_confirm(yes, yes and (quiet or as_json), tell_shown_ids(agreed, side, laid_out)),
             raw=raw,
-            series=series,
-            unchanged_only=Accept.unchanged_only in accepted,
-            let_wait=Accept.let_wait in accepted,
             uncovered=uncovered,
             **how,
         )
-        begin = partial(_ask_of_ids, start, Accept.mostly_new in accepted, asking=not yes)
         go_on = partial(resume_run, data=table, **how)
-        linked = begin() if runs is None else resume_or_link(runs, begin, go_on)
+        linked = start() if runs is None else resume_or_link(runs, start, go_on)
     _show(linked, as_json, raw)
-
-
-def _ask_of_ids(start: Callable[..., Linked], mostly_new: bool, asking: bool) -> Linked:
-    """Link; a person at a terminal may say that a table which its series hardly knows again is right."""
-    try:
-        return start(mostly_new=mostly_new)
-    except OtherIdsError as error:
-        if not asking or not sys.stdin.isatty():
-            raise
-        say(as_options(error), err=True)
-    try:
-        sure = typer.confirm("Is the table right as it is?", default=False, err=True)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    if not sure:
-        raise DeclinedError
-    return start(mostly_new=True)
 
 
 def resume(

@@ -61,9 +61,6 @@ def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     else:
         say(f"Matches      {tell_kept(facts['matches'], facts.get('matches_found'))}, in {compared}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
-    if series := facts.get("series"):
-        sizes = " and ".join(f"{series['announced'][side]:,} for {side}" for side in ("A", "B"))
-        say(f"Series       '{series['name']}', run {series['run']:,}; declared so far: {sizes}")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))

@@ -104,8 +104,6 @@ def _facts(run: StoredRun, steps: int | None) -> dict[str, object]:
         "matches": known.matches,
         "matches_found": known.matches_found,
         "answer": _answer(run),
-        "series": known.series or None,
-        "series_run": known.series_run or None,
         "out": known.request.out or None,
         "receipt": str(run.receipt) if known.done else None,
     }
@@ -133,7 +131,7 @@ def _broken_facts(name: str) -> dict[str, object]:
         "closed",
         "ended",
     )
-    more = ("matches", "matches_found", "answer", "series", "series_run", "out", "receipt")
+    more = ("matches", "matches_found", "answer", "out", "receipt")
     return {"run": name, **dict.fromkeys((*unknown, *more)), "broken": True}
 
 
@@ -155,8 +153,6 @@ def _state(run: StoredRun) -> str:
     }
     state = words.get(known.state, known.state)
     state += "" if run.charged else ", not charged yet"
-    if known.series:
-        state += f"; run {known.series_run:,} of the series '{known.series}'"
     return state
 
 

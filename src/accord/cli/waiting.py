@@ -34,14 +34,13 @@ UNATTENDED = 8
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which runs a command would continue: those of the same agreement, partner, account and series."""
+    """Which runs a command would continue: those of the same agreement, partner and account."""
 
     state: State
     partner: str
     agreement: str
     """As TOML."""
     dataset: str | None
-    series: str | None
 
     def find(self) -> str | None:
         """The latest of them that waits."""
@@ -61,16 +60,14 @@ class Wanted:
     def _fits(self, run: Manifest) -> bool:
         named = self.dataset is None or fold_name(run.dataset) == fold_name(self.dataset)
         same = (run.partner, run.agreement) == (self.partner, self.agreement)
-        return same and named and fold_name(run.series) == fold_name(self.series or "")
+        return same and named
 
 
-def wanted(
-    state: Path | None, agreement: Agreement, partner: str, dataset: str | None, series: str | None
-) -> Wanted:
+def wanted(state: Path | None, agreement: Agreement, partner: str, dataset: str | None) -> Wanted:
     """What a command would continue."""
     from accord.state.folder import open_state
 
-    return Wanted(open_state(state, os.environ), partner, agreement.to_toml(), dataset, series)
+    return Wanted(open_state(state, os.environ), partner, agreement.to_toml(), dataset)
 
 
 def resume_or_link(runs: Wanted, start: Callable[[], Linked], go_on: Callable[[str], Linked]) -> Linked:

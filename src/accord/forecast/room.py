@@ -43,18 +43,15 @@ MOST_PAIRS = (1 << 63) - 1
 """Of slots: a match is one signed number of 64 bits (protocols/disclose.py)."""
 
 
-def require_room(
-    task: Task, side: Side, partner: str, own_size: int, size: int, batches: tuple[int, int] = (1, 1)
-) -> None:
-    """Refuse a partner whose table is too large to link or to hold here, before anything is charged; in a
-    series both sides have several `batches`, own and the partner's, each with dummies.
+def require_room(task: Task, side: Side, partner: str, own_size: int, size: int) -> None:
+    """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
 
     Its slots need memory here from the first round on, whether or not it ever sends anything for them.
     """
     if problem := task.protocol.refuse_sizes(task, side, own_size, size):
         raise RefusedError(problem=problem)
-    own_slots = most_slots(task, side, own_size, batches[0])
-    slots = most_slots(task, side.other, size, batches[1])
+    own_slots = most_slots(task, side, own_size)
+    slots = most_slots(task, side.other, size)
     if own_slots * slots > MOST_PAIRS:
         raise RefusedError(
             problem=f"{partner} announces {counted(size, 'record')}. With the agreed noise they can need "
@@ -69,9 +66,9 @@ def require_room(
         )
 
 
-def most_slots(task: Task, side: Side, size: int, batches: int = 1) -> int:
-    """What a side with so many records can have at the most, in so many batches."""
-    return size * task.blocking.per_record(side) + batches * task.protocol.padding(task, side, size).all
+def most_slots(task: Task, side: Side, size: int) -> int:
+    """What a side with so many records can have at the most."""
+    return size * task.blocking.per_record(side) + task.protocol.padding(task, side, size).all
 
 
 def free_bytes(folder: Path) -> int:

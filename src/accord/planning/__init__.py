@@ -4,7 +4,6 @@
     variants                          what else could be agreed on
     spread, costs, machine            sizes of bins → comparisons → time on a machine
     saved, recall                     what cleaning saves; what an option finds
-    series                            growing tables
     figures                           what a plan says, as data
 
 All of it follows from public numbers, or from one's own table.

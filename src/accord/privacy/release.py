@@ -14,9 +14,6 @@ partner, the engine, thresholds, pruning and columns: what is told does not depe
 A *snapshot* is the owner's word that the table is the one that it called so before. The word is checked: with
 its first use a digest of the table's ids and bins is kept, and another table under the name is refused before
 anyone is called.
-
-A *series* is one release, too, made bit by bit: its batches are named by their numbers, each has noise of its
-own, and all of them are paid for with the first.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ from accord.privacy.events import Event, NoisyAnswer, encode
 
 _RELEASE = b"accord release v1\0"
 _PLACE = b"accord place v1\0"
-_SERIES = b"accord series v1\0"
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,6 @@ def release_key(account: str, snapshot: str | None, run: str, place: bytes, even
         snapshot = None
     table = (b"run", run.encode()) if snapshot is None else (b"snapshot", fold_name(snapshot).encode())
     return _digest(_RELEASE, fold_name(account).encode(), *table, place, encode(event))
-
-
-def series_key(account: str, series: str, terms: bytes, event: Event) -> bytes:
-    """32 bytes, the same for the same series: `terms` are all on which its batches depend, and the side."""
-    return _digest(_SERIES, fold_name(account).encode(), fold_name(series).encode(), terms, encode(event))
 
 
 def _digest(tag: bytes, *parts: bytes) -> bytes:

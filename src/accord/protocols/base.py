@@ -43,7 +43,6 @@ from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.priorities import priorities
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots, shuffle_slots
-from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.protocols.sharing import Sample
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.blocking.passes import Placed
@@ -300,8 +299,6 @@ class Protocol(Spec):
     of pairs."""
     places: ClassVar[bool] = False
     """Whether a full key leaves records out, by the placing key of the installation (priorities.py)."""
-    in_series: ClassVar[bool] = False
-    """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
     """What it tells and should not: such a protocol is for simulation and audit alone, and no agreement may
     name it."""
@@ -478,11 +475,9 @@ class Protocol(Spec):
         """What the engine is asked."""
         return task.lowered.node
 
-    def compared(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
-    ) -> tuple[Ints, Ints] | None:
-        """The rows of A and of B in each block that the engine is given, with these bin sizes of all batches;
-        None where no engine is asked."""
+    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints] | None:
+        """The rows of A and of B in each block that the engine is given, with these bin sizes; None where no
+        engine is asked."""
         return None
 
     def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:

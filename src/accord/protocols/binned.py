@@ -20,7 +20,6 @@ from accord.protocols.parts.outcome import CONFIRMED
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.parts.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
-from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.rules.blocking.passes import Placed
 from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
@@ -95,21 +94,17 @@ class Binned(Protocol):
         """Whether the largest bins come first, and the percentile of the noisy sizes at which to stop."""
         return False, 0
 
-    def schedule(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
-    ) -> Schedule:
-        """What is compared when, with these noisy counts of all batches of A and of B."""
+    def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule:
+        """What is compared when, with these noisy counts of A and of B."""
         node = task.lowered.node
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
         rows = most_rows((next(values), next(values)))
-        ordered = self._choose(task, counts, meeting, self.order[0])
+        ordered = self._choose(task, counts, self.order[0])
         return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
-    def _choose(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting, sort: bool
-    ) -> tuple[Ints, Ints]:
+    def _choose(self, task: Task, counts: tuple[Ints, Ints], sort: bool) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order if it matters."""
-        pairs = meeting.bin_pairs(self.pairs(task), task.blocking.bins)
+        pairs = self.pairs(task)
         prune = self.order[1]
         if not (sort or prune):
             return pairs
@@ -120,7 +115,7 @@ class Binned(Protocol):
     def place(self, task: Task, a: OwnSide, b: OwnSide) -> list[Placed]:
         """By the slots of both: some bins may be pruned, and some records suppressed."""
         counts = a.slots.counts, b.slots.counts
-        chosen = self._choose(task, counts, ALONE.meeting, sort=False)
+        chosen = self._choose(task, counts, sort=False)
         both, blocking = [_entries(mine.slots) for mine in (a, b)], task.blocking
         ends = [*blocking.first_bins[1:], blocking.bins]
         found = []
@@ -135,10 +130,8 @@ class Binned(Protocol):
         a, b = self.compared(task, counts)
         return int(np.dot(a, b))
 
-    def compared(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
-    ) -> tuple[Ints, Ints]:
-        left, right = self._choose(task, counts, meeting, sort=False)
+    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+        left, right = self._choose(task, counts, sort=False)
         return counts[0][left], counts[1][right]
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:

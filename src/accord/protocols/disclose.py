@@ -33,7 +33,6 @@ from accord.protocols.one_to_one import require_matches
 from accord.protocols.parts.bound import require_within
 from accord.protocols.parts.disclosed import Disclosed
 from accord.protocols.parts.own_side import OwnSide
-from accord.protocols.parts.shown import Shown
 from accord.ranges import contained, distinct
 from accord.secure.party import Party
 from accord.side import Side
@@ -62,10 +61,6 @@ class DiscloseAtEnd:
         self._shown = np.zeros(len(mine.records), np.bool_)
         self.matches = 0
 
-    def begin(self) -> Party[None]:
-        """Nothing is shown before the end."""
-        yield from ()
-
     def take(self, pairs: Ints) -> Party[None]:
         """Keep the matches of a round; raise if they are of more records than may be shown."""
         own, partner = pairs.T
@@ -80,10 +75,6 @@ class DiscloseAtEnd:
         self._matched[1][partner] = True
         self.matches += len(pairs)
         yield from ()
-
-    def shown(self) -> Shown | None:
-        """As before: without greedy no later run goes on from what was shown."""
-        return self._mine.standing.shown
 
     def finish(self) -> Party[None]:
         """Show what matched, and see the same of the partner."""

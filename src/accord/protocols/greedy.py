@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
-from accord.protocols.found import Found, disclose, order_by_id, require_hit
+from accord.protocols.found import Found, disclose, require_hit
 from accord.protocols.parts.bound import require_within
 from accord.protocols.parts.disclosed import Disclosed
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
-from accord.protocols.parts.shown import Shown
 from accord.ranges import contained, distinct
 from accord.rules.evaluate import Tables
 from accord.rules.join import Index, Meetings
@@ -77,10 +76,6 @@ class GreedyClean:
 
         yield from self._close(fresh, first, len(hits))
 
-    def begin(self) -> Party[None]:
-        """Nothing is known before the first round."""
-        yield from ()
-
     def _close(self, fresh: Ints, judge: Callable[[Disclosed], Ints], due: int) -> Party[None]:
         """Disclose these and what follows from them, to a fixed point; `judge` is for the first answer, of at
         most so many records."""
@@ -102,12 +97,8 @@ class GreedyClean:
             self._out[fresh] = True
             self._schedule.remove(self._me, own.slots)
             self._schedule.remove(1 - self._me, theirs.slots)
-            self._note(order_by_id(self._mine, fresh), own, theirs)
             fresh, shown = self._add(matches, self._found.number(theirs)), fresh
             judge, due = later, self._mine.partner_size
-
-    def _note(self, rows: Ints, own: Disclosed, theirs: Disclosed) -> None:
-        """What was disclosed in an exchange: own rows, and both sides' records."""
 
     def _add(self, matches: Ints, first: int) -> Ints:
         """Keep these matches with the partner's records from this number on; the own records among them."""
@@ -123,10 +114,6 @@ class GreedyClean:
     def finish(self) -> Party[None]:
         """Everything was disclosed when it matched."""
         yield from ()
-
-    def shown(self) -> Shown | None:
-        """Nothing of it is kept for a later run."""
-        return None
 
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""

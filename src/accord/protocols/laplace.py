@@ -76,7 +76,6 @@ class Laplace(Sorted):
     """The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of compared bins."""
 
     padded: ClassVar[bool] = True
-    in_series: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     side_options: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "records_per_person")
 

@@ -12,9 +12,6 @@
 0 to every comparison and is never named, so the view is a function of those and of one's own table [MATHS
 §2.1]. The paper's Algorithm 3 removes matched records before it matches them in the clear and loses pairs;
 here nothing is removed before it was matched against everything.
-
-Bins are those of all batches, and what has met before is not compared again (standing.py): of a run alone
-there is one batch, of a series one for each run (series.py).
 """
 
 from __future__ import annotations
@@ -22,9 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
-from accord.errors import PeerError
 from accord.protocols.base import Ints, Task
 from accord.protocols.binned import Binned
 from accord.protocols.confirm import confirm
@@ -39,7 +33,6 @@ from accord.protocols.parts.phases import Phases, Stopwatch
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.protocols.rounds import Disclosing, Rounds
-from accord.protocols.series_greedy import SeriesGreedy
 from accord.secure.engine import AtOnceEngine, Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -63,49 +56,27 @@ def refuse_attempt(engine: Engine, steps: int, resumes: int) -> str:
 
 
 def link_bins(task: Task, options: Binned, mine: OwnSide, engine: Engine) -> Party[Outcome]:
-    """One side of the linkage.
-
-    *Requires*: its slots are those of all its batches, and its records and the partner's are as many as were
-    announced.
-    """
+    """One side of the linkage. *Requires*: its records and the partner's are as many as were announced."""
     options.require_engine(task, engine)
-    clock, bins, meeting = mine.stopwatch, task.blocking.bins, mine.standing.meeting
+    clock, bins = mine.stopwatch, task.blocking.bins
 
     def judge(counts: Ints) -> None:
-        _require_counts(task, options, mine, counts)
+        options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
 
-    theirs = yield from open_counts(mine, meeting.of(mine.side.other)[1] * bins, judge)
+    theirs = yield from open_counts(mine, bins, judge)
     own = mine.slots.counts
     counts = (own, theirs) if mine.side is Side.A else (theirs, own)
-    schedule = options.schedule(task, counts, meeting)
+    schedule = options.schedule(task, counts)
     if isinstance(engine, AtOnceEngine):
         node = task.lowered.node
         schedule = schedule.whole(engine.most_pairs(node), engine.most_rows(node))
     found = Found(task, mine, theirs)
-    disclosing = _disclosing(task, options, mine, schedule, found)
+    disclosing = (
+        GreedyClean(task, options, mine, schedule, found)
+        if options.greedy
+        else DiscloseAtEnd(task, mine, found)
+    )
     return (yield from compare_bins(task, options, mine, engine, schedule, found, disclosing, clock))
-
-
-def _disclosing(task: Task, options: Binned, mine: OwnSide, schedule: Schedule, found: Found) -> Disclosing:
-    """What becomes of the matches: the one place that asks."""
-    remembered = mine.standing.remembered
-    if not options.greedy:
-        return DiscloseAtEnd(task, mine, found)
-    if remembered is None:
-        return GreedyClean(task, options, mine, schedule, found)
-    return SeriesGreedy(task, options, mine, schedule, found, remembered)
-
-
-def _require_counts(task: Task, options: Binned, mine: OwnSide, counts: Ints) -> None:
-    """Raise unless the partner's counts go on from those that it has shown: noise that is drawn again would
-    weaken the first, on whichever side. New ones must be possible for the size of their batch, each by
-    itself."""
-    partner, bins, standing = mine.side.other, task.blocking.bins, mine.standing
-    if not np.array_equal(counts[: len(standing.partner_counts)], standing.partner_counts):
-        raise PeerError(problem="other bin counts for a batch than those it had shown before")
-    seen = standing.meeting.of(partner)[0]
-    for batch, size in enumerate(standing.sizes(mine.partner_size), seen):
-        options.require_counts(task, partner, counts[batch * bins : (batch + 1) * bins], size, mine.padding)
 
 
 def compare_bins(
@@ -124,7 +95,6 @@ def compare_bins(
     )
     set_up = clock.lap()
 
-    yield from disclosing.begin()
     rounds = Rounds(task, mine, comparer, schedule, clock)
     yield from rounds.run(disclosing, min(options.steps_at_once(task), comparer.under_way))
     yield from disclosing.finish()
@@ -134,7 +104,7 @@ def compare_bins(
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
     digest = yield from confirm(mine.records.ids, outcome, mine.entropy)
-    return replace(outcome, digest=digest, shown=disclosing.shown())
+    return replace(outcome, digest=digest)
 
 
 def open_counts(mine: OwnSide, bins: int, judge: Callable[[Ints], None]) -> Party[Ints]:

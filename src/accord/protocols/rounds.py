@@ -25,7 +25,6 @@ from accord.protocols.parts.journal import Answer, unfit
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Lap, Stopwatch
 from accord.protocols.parts.schedule import Round, Schedule
-from accord.protocols.parts.shown import Shown
 from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.party import Buffer, Party
@@ -41,17 +40,11 @@ class Disclosing(Protocol):
     def matches(self) -> int:
         """How many are known."""
 
-    def begin(self) -> Party[None]:
-        """Before the first round."""
-
     def take(self, pairs: Ints) -> Party[None]:
         """Both sides' matches of a round, as rows (own slot, partner's slot)."""
 
     def finish(self) -> Party[None]:
         """After the last round."""
-
-    def shown(self) -> Shown | None:
-        """What both have disclosed by then, where a later run goes on from it."""
 
 
 @dataclass(frozen=True)

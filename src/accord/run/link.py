@@ -35,13 +35,11 @@ from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
 from accord.protocols.parts.own_side import require_size
 from accord.protocols.parts.slots import table_digest
-from accord.protocols.parts.standing import Standing
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
+from accord.run.own_release import OwnRelease, name_table
 from accord.run.request import Request, Resumption, request_again
-from accord.run.series import go_on_with, take_up
 from accord.run.stages import Cut, Kept, Linked, Ready, begin, go_on
-from accord.run.standing import OwnStanding, OwnTable, name_table
 from accord.secure.party import run
 from accord.side import Side
 from accord.spill import Scratch
@@ -119,14 +117,11 @@ def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
     ledger, agreement = Ledger(own.state.database), own.agreement
     unfinished = find_unfinished(own.state, own.partner, agreement.to_toml())
-    # Of a later run of a series the partner's batches are not known yet, nor what they come to.
-    first = own.standing.first
-    outlook = look_ahead(agreement, own.side, own.records) if first else None
+    outlook = look_ahead(agreement, own.side, own.records)
     folder, out = own.state.folder, own.request.output.target
     room = warn_of_room(agreement.task, own.side, own.records, folder, out)
     ask = own.ask("offer")
-    offer = make_offer(agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
-    return own.standing.offered(offer)
+    return make_offer(agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
 
 
 def _require_yes(answer: object) -> None:
@@ -169,18 +164,12 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     uncovered = coverage.count
     if cut is None:
         request.require_covered(coverage, records.size)
+    snapshot = name_table(request.snapshot, task, side, records)
     release = task.protocol.release(task, side, records.size)
-    standing: OwnStanding
-    if request.series is None:
-        snapshot = name_table(request.snapshot, task, side, records)
-        standing = OwnTable(task, side, records, release, entropy, snapshot)
-    else:
-        own = agreement, request.series, records, release, entropy
-        standing = go_on_with(state, account, *own) if cut is None else take_up(state, cut, *own)
-        records = standing.entered.records
+    own = OwnRelease(task, side, records, release, entropy, snapshot)
     # Here, where no partner can measure how long it takes.
     table_digest(records)
-    ready = Ready(state, request, account, side, cards, records, uncovered, release, standing, entropy, tell)
+    ready = Ready(state, request, account, side, cards, records, uncovered, own, entropy, tell)
     if not task.protocol.places:
         return ready
     return replace(ready, placing_key=find_placing_key(state.database, entropy.stream("placing key")))
@@ -194,7 +183,6 @@ def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entro
     how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
-        keep_people=request.series is not None and (per_person or 1) > 1,
         entropy=entropy,
     )
     records = load_records(request.data, *own, how)
@@ -239,18 +227,17 @@ def reopen(
         own = get_ready(request, state, tell, found)
         require_ids(output.target, agreement, {own.side: own.records}, may_replace)
         _require_same_table(own, known)
-        standing = own.standing.rejoin(known)
-        yield own, Cut(found, journal, standing, _recall(own, found, journal, standing))
+        yield own, Cut(found, journal, _recall(own, found, journal))
 
 
-def _recall(own: Ready, run: StoredRun, journal: FileJournal, standing: Standing) -> Kept | None:
+def _recall(own: Ready, run: StoredRun, journal: FileJournal) -> Kept | None:
     """What is kept of a run that was charged; None of one that was not."""
     if not run.charged:
         return None
     slots, charged = run.slots(), Ledger(own.state.database).recall(own.ask(run.manifest.run))
-    if not own.standing.holds(slots, charged.noise):
+    if not own.release.holds(slots, charged.noise):
         raise _unfit(own.state)
-    return Kept(run, own.mine(slots, run.manifest.partner_records, standing), journal, charged.cost)
+    return Kept(run, own.mine(slots, run.manifest.partner_records), journal, charged.cost)
 
 
 def _require_same_table(own: Ready, known: Manifest) -> None:

@@ -30,23 +30,6 @@ _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
 """Warnings that the promise itself comes with."""
 
 
-@dataclass(frozen=True)
-class SeriesOffer:
-    """What a run of a series found in the table; private but for the name, the run and the declared size."""
-
-    name: str
-    run: int
-    declared: int
-    """The size of the new batch as it is announced; 0 where there is none."""
-    arrived: int
-    gone: int
-    waiting: int
-    late: int
-    versions: int
-    """Of an id that take part, ever."""
-    per_person: int = 1
-
-
 @dataclass(frozen=True, repr=False)
 class Offer:
     """What the owner of the data is asked to agree to."""
@@ -77,8 +60,6 @@ class Offer:
     """Cells that are none of the agreed values of their field."""
     unfit: tuple[str, ...] = ()
     """What an answer counts otherwise than the owner may think, in words."""
-    series: SeriesOffer | None = None
-    """What the run is in a series, if it is in one."""
     uncovered: int = 0
     """For how many of the records the promise does not hold, which nobody else is told."""
 
@@ -110,39 +91,10 @@ class Offer:
             *of_promise,
             *(() if self.outlook is None else self.outlook.notes),
             *self._fewer_records(),
-            *self._of_series(),
             *tell_unlisted(self.unlisted),
             *self.unfit,
             *self.room,
         )
-
-    def _of_series(self) -> tuple[str, ...]:
-        """Records that do not take part, though they are in the table."""
-        found = self.series
-        waits = late = ""
-        if found is not None and found.waiting and found.declared:
-            waits = (
-                f"{counted(found.waiting, 'new record')} more than declared: they wait for a later run, and "
-                "who waits depends on who else came. For records that come now (ε, δ) does not hold. Declare "
-                "more in the next series."
-            )
-        elif found is not None and found.waiting:
-            waits = (
-                f"{counted(found.waiting, 'new record')} wait for the next run: {self.partner} has not seen "
-                "the last batch, which this run brings as it was drawn."
-            )
-        if found is not None and found.late:
-            what = "A record" if found.late == 1 else f"{found.late:,} records"
-            had = (
-                "only the first version takes part"
-                if found.versions == 1
-                else f"had all {found.versions} declared versions"
-            )
-            late = f"{what} changed or came back, and {had}"
-            if found.per_person > 1:
-                late += f", or {found.per_person} records of the same person took part before"
-            late += ": left out from now on."
-        return tuple(text for text in (waits, late) if text)
 
     def _fewer_records(self) -> tuple[str, ...]:
         """That what the account adds up holds for fewer records of a person than before."""
@@ -202,7 +154,6 @@ def describe(offer: Offer) -> str:
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *([f"Answer       {told}"] if (told := tell_answer(agreed)) else []),
         *_describe_snapshot(offer),
-        *_describe_series(offer),
         *_describe_unfinished(offer),
         f"This spends  {_describe_cost(offer)}",
         f"Account      '{offer.dataset}': spent so far {describe_cost(account.spent)}; "
@@ -224,8 +175,6 @@ def _describe_rule(rule: Rule) -> str:
 
 
 def _describe_records(offer: Offer) -> str:
-    if offer.series is not None:
-        return f"{offer.records - offer.left_out:,} take part; announced, as declared: {offer.records:,}"
     left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
     return f"{offer.records:,}{left_out}"
 
@@ -249,10 +198,6 @@ def _describe_cost(offer: Offer) -> str:
         return f"{cost}; it counts as a run"
     if isinstance(offer.event, NoisyAnswer):
         return f"{cost}. This holds for matching records, too. Every run that asks again spends as much"
-    if offer.series is not None:
-        if is_free(offer.cost):
-            return "nothing: the series was paid for with its first run; it counts as a run"
-        return f"{cost}, once for all runs of the series"
     if is_free(offer.cost):
         return f"nothing: the release of '{offer.snapshot}' was paid for before; it counts as a run"
     if offer.snapshot is None:
@@ -274,18 +219,6 @@ def _describe_snapshot(offer: Offer) -> list[str]:
     if isinstance(offer.event, NoisyAnswer):
         why = "an answer has fresh noise in every run, and is paid for each time"
     return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
-
-
-def _describe_series(offer: Offer) -> list[str]:
-    """Which run it is, and what is new in the table."""
-    found = offer.series
-    if found is None:
-        return []
-    batch = f"announced as {found.declared:,}" if found.declared else "no new batch"
-    return [
-        f"Series       '{found.name}', run {found.run:,} with {offer.partner}: {found.arrived:,} new "
-        f"({batch}), {found.gone:,} gone or changed since the last run"
-    ]
 
 
 def _describe_uncovered(offer: Offer) -> list[str]:

@@ -6,9 +6,6 @@ as a digest under a key that only the two have, so that a receipt can be shown t
 guesses of the output on it. Both sides compute the same bytes and sign them with the keys of their cards
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
-That of a run of a series says which run of
-which it is, and the sizes that were declared.
-
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
 
@@ -90,21 +87,6 @@ class _PartyFacts(Spec):
     it says nothing, not even how long the log is."""
 
 
-class _SeriesFacts(Spec):
-    """What a run is in its series."""
-
-    name: _Word
-    """Folded: whichever way the two sides write it."""
-    run: int
-    met: dict[Literal["A", "B"], int]
-    """Batches that had met those of the other side before."""
-    batches: dict[Literal["A", "B"], int]
-    """With those that are new."""
-    announced: dict[Literal["A", "B"], int]
-    """The declared sizes of all batches together."""
-    versions: int
-
-
 class _Facts(Spec):
     """The form of what a receipt says."""
 
@@ -121,7 +103,6 @@ class _Facts(Spec):
     output: _Hash
     """Also a part of a file's name, see `runs.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
-    series: _SeriesFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -152,9 +133,8 @@ def facts(
     outcome: Outcome,
     statements: Mapping[Side, Statement],
     cards: Mapping[Side, Card],
-    series: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a receipt says, the same on both sides; `series` what a run of a series adds (series.py)."""
+    """What a receipt says, the same on both sides."""
     found = outcome.matches_found
     return {
         "version": 1,
@@ -167,7 +147,6 @@ def facts(
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},
-        **({"series": dict(series)} if series is not None else {}),
     }
 
 

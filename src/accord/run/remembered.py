@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.errors import SeriesError, TrustError
+from accord.errors import TrustError
 from accord.privacy.events import Cost
 from accord.protocols.parts.answers import Answered
-from accord.protocols.parts.standing import BatchMeeting
 from accord.run.answered import agreement_of, answer_of
 from accord.run.receipt import Receipt, receipt_of
 from accord.side import Side
@@ -40,27 +39,6 @@ class Bins:
     compared: int | None
     """Comparisons with a real record of this side; None where the partner's counts are not kept, or where a
     run does not compare all that the counts ask for."""
-
-
-@dataclass(frozen=True)
-class InSeries:
-    """What a run was in its series, as its owner knows it."""
-
-    name: str
-    run: int
-    meeting: BatchMeeting
-    found: Found | None
-    """None where the ledger does not have it any more."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a run of a series found in its owner's table, in numbers."""
-
-    arrived: int | None
-    """Records of its batch; None where it brought none that was new."""
-    gone: int
-    """Of earlier batches, since the look before."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +66,6 @@ class Remembered:
     """None where the ledger does not have the run."""
     receipt: Receipt | None
     bins: Bins | None
-    series: InSeries | None = None
     matches: int | None = None
     """The pairs that this side was told."""
     answer: Answered | None = None
@@ -110,7 +87,6 @@ class Forgotten:
     at: str
     charged: Cost | None
     account: Account
-    series: str = ""
 
 
 def remember(state: State, name: str) -> Remembered | Forgotten:
@@ -143,7 +119,6 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
-        series=_in_series(run, ledger),
         matches=known.matches,
         answer=answer_of(known),
         uncovered=0 if entry is None else entry.uncovered,
@@ -172,28 +147,7 @@ def _forgotten(entry: Entry, whole: Account) -> Forgotten:
         at=entry.at.isoformat(),
         charged=entry.cost,
         account=whole,
-        series=entry.series or "",
     )
-
-
-def _in_series(run: StoredRun, ledger: Ledger) -> InSeries | None:
-    known = run.manifest
-    if not known.series:
-        return None
-    meeting = known.meeting
-    return InSeries(known.series, known.series_run, meeting, _found(run, ledger))
-
-
-def _found(run: StoredRun, ledger: Ledger) -> Found | None:
-    known = run.manifest
-    try:
-        book = ledger.series(known.dataset, known.series)
-    except SeriesError:
-        return None
-    if book is None or known.run not in book.runs:
-        return None
-    look = book.looks[book.runs.index(known.run)]
-    return Found(None if look.batch is None else len(look.batch.members), len(look.gone))
 
 
 def _receipt(run: StoredRun) -> Receipt | None:
@@ -220,8 +174,7 @@ def _compared(run: StoredRun, agreement: Agreement, side: Side, real: Ints) -> i
         # What was spared while the run went on is not kept.
         return None
     counts = (real, theirs) if side is Side.A else (theirs, real)
-    meeting, bins = run.manifest.meeting, task.blocking.bins
-    if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
+    if any(len(side) != task.blocking.bins for side in counts):
         return None
-    rows = protocol.compared(task, counts, meeting)
+    rows = protocol.compared(task, counts)
     return None if rows is None else int((rows[0].astype(np.int64) * rows[1]).sum())

@@ -5,20 +5,20 @@ it up again with whatever is named anew. What else a run has follows from it, fr
 the partner. A new thing to say about a linkage is one field here.
 
     what          data with its layout, the agreement, the partner
-    whose money   the account, and the name under which the noise is kept: none, a snapshot's, a series'
+    whose money   the account, and the name under which the noise is kept: none, or a snapshot's
     whereto       the output
     how           the way to the partner, who compares
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_share, require_text, require_text_or_none
-from accord.errors import UncoveredError, UsageError
+from accord.errors import UncoveredError
 from accord.exact import Number, text
 from accord.peer.connection import Reach
 from accord.privacy.budget import UNCOVERED
@@ -30,24 +30,6 @@ from accord.table.sinks.targets import Target, settled
 from accord.table.sources.opening import TableLike, require_table, settle
 from accord.wording import tell_share
 from accord.workers.choice import OnCluster, require_workers
-
-
-@dataclass(frozen=True)
-class SeriesPart:
-    """What the owner of a table says of the series that it takes part in."""
-
-    name: str
-    unchanged_only: bool = False
-    """Records that changed take part no more."""
-    mostly_new: bool = False
-    """The table is right, though most of it is new."""
-    let_wait: bool = False
-    """Arrivals that a run has no room for wait for a later one."""
-
-    def __post_init__(self) -> None:
-        require_text("series", self.name, "monthly")
-        for flag in ("unchanged_only", "mostly_new", "let_wait"):
-            require_flag(flag, getattr(self, flag))
 
 
 @dataclass(frozen=True)
@@ -98,8 +80,6 @@ class Request:
     layout: Layout = field(default_factory=Layout)
     snapshot: str | None = None
     """What the table is called, whose noise is drawn once under that name."""
-    series: SeriesPart | None = None
-    """The series that the table takes part in."""
     output: Output = field(default_factory=Output)
     reach: Reach = field(default_factory=Reach)
     workers: WorkerChoice = field(default_factory=WorkerChoice)
@@ -115,7 +95,6 @@ class Request:
         require_text_or_none("snapshot", self.snapshot, "2026-11")
         require("reach", self.reach, "a Reach", Reach)
         require_sound(self.agreement)
-        self._require_declared()
         self._allowed_uncovered()
         self.layout.require_known(self.agreement.names, self.agreement.lists)
         self.reach.require_way()
@@ -140,34 +119,9 @@ class Request:
                 enough=-(-100 * uncovered // records),
             )
 
-    def _require_declared(self) -> None:
-        """Raise unless a series is named where the agreement declares one, and nowhere else."""
-        if self.series is None:
-            if self.agreement.series is not None:
-                raise UsageError(
-                    problem="This agreement declares a series, whose runs go on from each other. Name it: "
-                    "`series=`."
-                )
-            return
-        if self.agreement.series is None:
-            raise UsageError(
-                problem="This agreement declares no series: add [series] to it, or leave out `series=`."
-            )
-        if self.snapshot is not None:
-            raise UsageError(
-                problem="A series keeps the noise of all its runs, so there is no snapshot in it: leave out "
-                "`snapshot=`."
-            )
-        if self.layout.make_ids:
-            raise UsageError(
-                problem="A series knows records again by their ids, and one that is made stays with a row "
-                "only as long as none of its cells changes: name a column of ids, `id=`."
-            )
-
 
 def store(request: Request) -> StoredRequest:
     """A request as its run keeps it."""
-    said = {} if request.series is None else {k: v for k, v in asdict(request.series).items() if k != "name"}
     return StoredRequest(
         data=settle(request.data),
         layout=request.layout.to_json(),
@@ -177,7 +131,6 @@ def store(request: Request) -> StoredRequest:
         listen=request.reach.listen,
         connect=request.reach.connect,
         workers=request.workers.named,
-        **said,
     )
 
 
@@ -194,7 +147,6 @@ class Resumption:
 def request_again(known: Manifest, agreement: Agreement, changes: Resumption) -> Request:
     """The request of a run that is resumed."""
     kept, output, reach = known.request, changes.output, changes.reach
-    said = kept.unchanged_only, kept.mostly_new, kept.let_wait
     named = bool(reach.listen or reach.connect)
     chosen = changes.workers
     return Request(
@@ -204,7 +156,6 @@ def request_again(known: Manifest, agreement: Agreement, changes: Resumption) ->
         dataset=known.dataset,
         layout=kept.read_layout(),
         snapshot=kept.snapshot,
-        series=SeriesPart(known.series, *said) if known.series else None,
         output=Output(output.target or kept.target, output.raw or kept.raw, output.force),
         reach=reach if named else replace(reach, listen=kept.listen, connect=kept.connect),
         workers=replace(chosen, named=kept.workers) if chosen.named is None else chosen,

@@ -18,9 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
@@ -52,23 +50,21 @@ from accord.peer.handshake import (
 )
 from accord.peer.identity import Card
 from accord.privacy.events import Cost, Event
-from accord.protocols.base import Release
 from accord.protocols.linkage import refuse_attempt
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.priorities import priorities
 from accord.protocols.parts.pseudonyms import under_pseudonyms
 from accord.protocols.parts.slots import Slots, commitments, table_digest
-from accord.protocols.parts.standing import Standing
 from accord.run import receipt
 from accord.run.interrupts import hold_interrupts
 from accord.run.output import arrange_output, output_headings
+from accord.run.own_release import OwnRelease
 from accord.run.progress import progress_of
 from accord.run.receipt import Statement
 from accord.run.request import Request, store
 from accord.run.result import Linked as Linked
 from accord.run.result import charge_notice, done
-from accord.run.standing import OwnStanding
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
@@ -118,8 +114,7 @@ class Ready:
     """Those that take part."""
     uncovered: int
     """For how many of them the promise does not hold. It stays on this side."""
-    release: Release
-    standing: OwnStanding
+    release: OwnRelease
     entropy: Entropy
     tell: Tell
     placing_key: bytes | None = field(default=None, repr=False)
@@ -139,19 +134,18 @@ class Ready:
 
     @property
     def event(self) -> Event:
-        return self.standing.event
-
-    def draw(self) -> NDArray[np.int64]:
-        """Fresh noise for this table."""
-        return self.release.draw(self.records, self.entropy)
+        return self.release.event
 
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
-        ask = Ask(run, self.account, self.partner, digest, self.release.place, self.event)
-        return self.standing.named(replace(ask, uncovered=self.uncovered))
+        release, snapshot = self.release.release, self.release.snapshot
+        return Ask(
+            *(run, self.account, self.partner, digest, release.place, self.event, snapshot),
+            uncovered=self.uncovered,
+        )
 
-    def mine(self, slots: Slots, partner_size: int, standing: Standing) -> OwnSide:
+    def mine(self, slots: Slots, partner_size: int) -> OwnSide:
         """My side of a run whose slots are fixed."""
         task = self.agreement.task
         padding = task.protocol.padding(task, self.side.other, partner_size)
@@ -162,7 +156,7 @@ class Ready:
         key = self.placing_key
         priority = None if key is None else priorities(key, self.records.ids)
         own = self.side, records, partner_size, slots, self.entropy, (self.event,), padding
-        return OwnSide(*own, standing=standing, priority=priority)
+        return OwnSide(*own, priority=priority)
 
 
 @dataclass(frozen=True)
@@ -181,7 +175,6 @@ class Cut:
 
     run: StoredRun
     journal: FileJournal
-    standing: Standing
     kept: Kept | None
     """None where it was cut before it was charged."""
 
@@ -193,13 +186,12 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
-    standing = yield from own.standing.join(own.partner)
     with hold_interrupts():
-        run = begin_run(own.state, _manifest(own, name, standing), own.standing.files)
+        run = begin_run(own.state, _manifest(own, name))
         line.started(name)
     with run.lock(), closing(run.open_journal()) as journal:
         try:
-            kept = yield from _charge(own, run, journal, standing)
+            kept = yield from _charge(own, run, journal)
         except (PeerError, RefusedError, StoppedError) as error:
             # A partner that stops, or says something else than its size, has not been charged either.
             run.abandon()
@@ -238,7 +230,7 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
         raise NotResumedError(problem=problem)
     journal.meet(other.steps, protocol.steps_at_once(task), protocol.made_anew(task, min(steps)))
     if kept is None:
-        kept = yield from _charge(own, run, journal, cut.standing)
+        kept = yield from _charge(own, run, journal)
     elif other.commitments == NO_COMMITMENTS:
         size = yield from exchange_sizes(own.records.size, own.partner)
         if size != kept.mine.partner_size:
@@ -247,35 +239,29 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
     return (yield from _judge(own, kept, line, other.wish))
 
 
-def _charge(own: Ready, run: StoredRun, journal: FileJournal, standing: Standing) -> Party[Kept]:
+def _charge(own: Ready, run: StoredRun, journal: FileJournal) -> Party[Kept]:
     """Say that this side is ready, and hear it from the partner, which is then to be found here and there
     should either be cut off; charge the run, and fix my side of it with the noise that is kept, on disk as
     one."""
     size = yield from exchange_sizes(own.records.size, own.partner)
-    _require_size(own, size, standing)
+    require_room(own.agreement.task, own.side, own.partner, own.records.size, size)
     fixed: list[OwnSide] = []
 
     def fix(charge: Charge) -> RunParts:
-        slots = own.standing.fix(charge)
-        fixed.append(own.mine(slots, size, standing))
+        slots = own.release.fix(charge.noise)
+        fixed.append(own.mine(slots, size))
         return fix_run(size, slots)
 
     name = run.manifest.run
     with hold_interrupts():
-        charged = Ledger(own.state.database).charge(own.ask(name), own.draw, datetime.now(UTC), fix).cost
+        charged = (
+            Ledger(own.state.database).charge(own.ask(name), own.release.draw, datetime.now(UTC), fix).cost
+        )
     own.tell(charge_notice(name, charged))
     return Kept(open_run(own.state, name), fixed[0], journal, charged)
 
 
-def _require_size(own: Ready, size: int, standing: Standing) -> None:
-    """Raise unless the partner's size is what was agreed, and there is room here for it."""
-    batches = standing.meeting.of(own.side)[1], standing.meeting.of(own.side.other)[1]
-    require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
-    if problem := own.standing.refuse_size(standing, size):
-        raise PeerError(problem=problem)
-
-
-def _manifest(own: Ready, name: str, standing: Standing) -> Manifest:
+def _manifest(own: Ready, name: str) -> Manifest:
     output = own.request.output
     return Manifest(
         run=name,
@@ -289,7 +275,6 @@ def _manifest(own: Ready, name: str, standing: Standing) -> Manifest:
         began=datetime.now(UTC).isoformat(timespec="seconds"),
         request=store(own.request),
         replaces=output.settled if output.force else "",
-        **own.standing.manifest(standing),
     )
 
 
@@ -346,7 +331,6 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Li
     found, out = arrange_output(agreement, own.records, mine.records.ids, outcome), own.request.output.target
     if out is not None and agreement.output.learner is not own.side.other:
         _write(own, kept, out, found if outcome.answer is None else outcome.answer.table())
-    own.standing.keep(kept.run, found, outcome)
     if not alone:
         yield from _sign(own, kept, outcome, mine.traffic)
     linked = Linked(
@@ -392,7 +376,6 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome, traffic: Callable[[], int]) 
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now, log)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    told = own.standing.facts(kept.run.manifest)
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, told)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     kept.run.keep_receipt(content, outcome, traffic())

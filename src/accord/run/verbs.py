@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.arguments import as_path_or_none, require, require_flag, require_function, require_text
-from accord.errors import UsageError
+from accord.arguments import as_path_or_none, require, require_function, require_text
 from accord.exact import Number
 from accord.notices import Tell, tell_nobody
 
@@ -43,10 +42,6 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     raw: bool = False,
     workers: int | str | None = None,
     trust_cluster: bool = False,
-    series: str | None = None,
-    unchanged_only: bool = False,
-    mostly_new: bool = False,
-    let_wait: bool = False,
     uncovered: Number | None = None,
 ) -> Linked:
     """Link your own table (a file, or anything that speaks Arrow) with the partner's.
@@ -63,12 +58,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     processes share the comparisons, as many as the side that wants fewer allows; by default one, or one for
     each core where one process would take 20 seconds. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
     "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
-    `trust_cluster`. `series` names the series of runs that this one begins or continues, if the agreement
-    declares one: give the whole table as it is now, and only what is new in it is compared; with
-    `unchanged_only`, records that changed since they were first linked no longer take part. A table most of
-    which is gone and most of which is new is refused, since its ids may have been renumbered, unless you say
-    that it is `mostly_new`; so are more arrivals than declared, unless you `let_wait` those in excess, who
-    are then not covered by (ε, δ). `uncovered` is the share of your records, such as 0.05 or "5%", that may
+    `trust_cluster`. `uncovered` is the share of your records, such as 0.05 or "5%", that may
     share a key with too many others for the promise to hold; by default 1 %. With a larger share the run does
     not begin. It is your own limit: neither the partner nor the agreement knows it.
 
@@ -78,17 +68,11 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     """
     from accord.run.link import link_request, own_side
     from accord.run.output import require_learner
-    from accord.run.request import Output, Request, SeriesPart, WorkerChoice
+    from accord.run.request import Output, Request, WorkerChoice
     from accord.state.folder import open_state
     from accord.table.layout import Layout
     from accord.table.sinks.targets import as_target_or_none
 
-    said = {"unchanged_only": unchanged_only, "mostly_new": mostly_new, "let_wait": let_wait}
-    for flag, value in said.items():
-        require_flag(flag, value)
-    if series is None and any(said.values()):
-        named = next(f"`{flag}=`" for flag, value in said.items() if value)
-        raise UsageError(problem=f"{named} is about a series: name it with `series=`, or leave it out.")
     request = Request(
         data=data,
         agreement=agreement,
@@ -96,7 +80,6 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         dataset=dataset,
         layout=Layout() if layout is None else layout,
         snapshot=snapshot,
-        series=None if series is None else SeriesPart(series, **said),
         output=Output(as_target_or_none("out", out), raw, force),
         reach=_way(reach, listen, connect),
         workers=WorkerChoice(workers, trust_cluster),

@@ -23,7 +23,6 @@ from traceback import clear_frames
 from typing import Any
 
 from accord.errors import AccordError, DamagedError, StateError
-from accord.protocols.parts.batches import decode_look
 from accord.state.folder import State
 from accord.state.journal import scan
 from accord.state.log import PATIENCE_SECONDS, START, Log, Position
@@ -55,8 +54,6 @@ _NEEDED = {
     "agreement": "The run can neither be shown nor resumed.",
     "slots": "The run cannot be resumed; what it found is not lost by that.",
     "receipt": "The partner has the same receipt: ask for a copy.",
-    "pairs": "The pairs of its series cannot be put together.",
-    "shown": "Its series cannot go on.",
 }
 _NO_KEY = (
     "No routed run can begin or go on: another key would leave out other records, and a partner could "
@@ -157,7 +154,6 @@ class Inspection:
         elif folders or any((self.state.folder / name).is_dir() for name in ("runs", "contents")):
             self.whole = False
             self.tell("state.sqlite", "it is missing or empty, though runs are here", _UNKNOWN)
-        self._inspect_series()
         for known in self.kept:
             self._open(known)
         self._inspect_folders(folders)
@@ -291,17 +287,6 @@ class Inspection:
                 self.tick(len(piece))
         return digest.hexdigest()
 
-    def _inspect_series(self) -> None:
-        for (account, _), series in self.register.series.items():
-            for run, look in series.looks:
-                if look is None or look in self.bad:
-                    continue
-                try:
-                    decode_look(self.content(look))
-                except (ValueError, DamagedError):
-                    what = f"what the run {run} found for the series '{series.name}' of '{account}'"
-                    self.tell("state.sqlite", f"{what} cannot be read", "The series cannot go on.", run)
-
     def _remove_orphans(self) -> None:
         # Whoever keeps a content holds this lock until an entry names it.
         with self._log.writing() as transaction:
@@ -388,12 +373,6 @@ def uses_of(register: Register) -> dict[str, tuple[str, str, str | None]]:
     for number, release in enumerate(register.releases):
         if release.noise is not None:
             found[release.noise] = _noise_of(register, sharing.get(number, []))
-    for (account, _), series in register.series.items():
-        name = register.accounts[account].name if account in register.accounts else account
-        for looked, look in series.looks:
-            if look is not None:
-                what = f"what the run {looked} found for the series '{series.name}' of '{name}'"
-                found[look] = (what, "The series cannot go on; a new one is charged.", looked)
     return found
 
 

@@ -29,11 +29,9 @@ from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event, is_free
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, release_key, snapshot_place
-from accord.protocols.parts.batches import Look, encode_look
 from accord.state.database import Database, Reading, Writing
 from accord.state.folder import require_run_name
 from accord.state.ledger_accounts import require_account, require_unused
-from accord.state.ledger_series import SeriesLook, SeriesSoFar, find_series, require_series
 from accord.state.noise import decode_noise, encode_noise
 from accord.state.register import (
     AccountRemoved,
@@ -59,15 +57,12 @@ class Ask:
     """The blocking with its bins and its rules for rows to leave out, and the side, in canonical bytes."""
     event: Event
     snapshot: Snapshot | None = None
-    series: SeriesLook | None = None
     uncovered: int = 0
     """For how many records of the table the promise does not hold. It is kept for the owner alone."""
 
     @property
     def key(self) -> bytes | None:
         """The release by name; None where no noise is drawn."""
-        if self.series is not None:
-            return self.series.key
         if is_free(self.event.cost):
             return None
         snapshot = self.snapshot.name if self.snapshot else None
@@ -82,8 +77,6 @@ class Charge:
     cost: Cost | None
     """None where nothing is promised."""
     fresh: bool
-    look: Look | None = field(default=None, repr=False)
-    """What was kept of a new run of a series, for which `noise` is empty."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,6 @@ class Entry:
     """Which release it was made with, by its number; None where it needs no noise."""
     stored: bool
     """Whether its noise is still kept."""
-    series: str | None
     kept: bool
     """Whether the run itself is, or was forgotten."""
     charged: RunCharged = field(repr=False)
@@ -201,8 +193,6 @@ class Ledger:
             register = state.register
             require_account(register, ask.dataset)
             _require_same_table(register, ask)
-            if ask.series is not None:
-                require_series(state, ask.dataset, ask.series)
             release = register.release_of(_hex(ask.key))
             due = release is None
             _check_budget(register, ask.dataset, ask.event if due else AllPairs())
@@ -263,11 +253,6 @@ class Ledger:
         with self._database.reading() as state:
             return require_account(state.register, dataset)
 
-    def series(self, dataset: str, name: str) -> SeriesSoFar | None:
-        """What is known of a series, None if there is none of this name; raises if it cannot go on."""
-        with self._database.reading() as state:
-            return find_series(state, dataset, name)
-
     def runs(self) -> tuple[Entry, ...]:
         """All runs, oldest first."""
         with self._database.reading() as state:
@@ -296,21 +281,16 @@ def _charge(
     register, key = state.register, _hex(ask.key)
     require_account(register, ask.dataset)
     _declare(state, ask)
-    if ask.series is not None:
-        require_series(state, ask.dataset, ask.series)
     release = register.release_of(key)
     due = release is None
     _check_budget(register, ask.dataset, ask.event if due else AllPairs())
-    noise, look = np.zeros(0, dtype=np.int64), None
-    if ask.series is not None:
-        # What is drawn for a series is kept with its looks.
-        look = ask.series.make()
-    elif release is not None:
+    noise = np.zeros(0, dtype=np.int64)
+    if release is not None:
         noise = _read_noise(state, release)
     elif key is not None:
         noise = draw()
     fresh = due and key is not None
-    charge = Charge(noise, ask.event.cost if due else NO_COST, fresh, look)
+    charge = Charge(noise, ask.event.cost if due else NO_COST, fresh)
     parts = fix(charge)
     state.add(
         RunCharged(
@@ -322,10 +302,8 @@ def _charge(
             at=now.astimezone(UTC).isoformat(timespec="seconds"),
             paid=due,
             key=key,
-            noise=state.keep(encode_noise(noise)) if fresh and look is None else None,
+            noise=state.keep(encode_noise(noise)) if fresh else None,
             snapshot=ask.snapshot.name if ask.snapshot else None,
-            series=ask.series.name if ask.series else None,
-            look=None if look is None else state.keep(encode_look(look)),
             uncovered=ask.uncovered,
             manifest=parts.manifest,
             contents={name: state.keep(content) for name, content in parts.contents.items()},
@@ -335,10 +313,9 @@ def _charge(
 
 
 def _read_noise(state: Reading, release: int) -> NDArray[np.int64]:
-    """The noise of a release that is stored; that of a series is with its looks."""
+    """The noise of a release that is stored."""
     stored = state.register.releases[release].noise
-    if stored is None:
-        return np.zeros(0, dtype=np.int64)
+    assert stored is not None
     return decode_noise(state.content(stored, "the noise of a release"))
 
 
@@ -370,10 +347,9 @@ def _check_budget(register: Register, dataset: str, asked: Event) -> None:
 
 
 def _entry(register: Register, run: KnownRun, charged: RunCharged) -> Entry:
-    series = charged.series and register.series[charged.account, fold_name(charged.series)].name
     drawing = None if run.release is None else run.release + 1
-    stored = run.release is not None and register.releases[run.release].stored
-    return Entry(register.accounts[charged.account].name, drawing, stored, series, run.kept, charged)
+    stored = run.release is not None and register.releases[run.release].noise is not None
+    return Entry(register.accounts[charged.account].name, drawing, stored, run.kept, charged)
 
 
 @cache
@@ -398,8 +374,6 @@ def _check_ask(ask: Ask) -> None:
     check_name("partner", ask.partner)
     if ask.snapshot is not None:
         check_name("snapshot", ask.snapshot.name)
-    if ask.series is not None:
-        check_name("series", ask.series.name)
 
 
 def check_name(what: str, name: str) -> None:

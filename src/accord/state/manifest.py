@@ -14,9 +14,6 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import Ending, UsageError
-from accord.naming import fold_name
-from accord.protocols.parts.standing import BatchMeeting
-from accord.protocols.series import MOST_BATCHES
 from accord.table.address import find_address
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, as_target_or_none
@@ -29,7 +26,7 @@ _FOR_GOOD = ("no_table", "unequal")
 
 @dataclass(frozen=True)
 class StoredRequest:
-    """What a run was asked for besides agreement, partner, account and series, in words that mean the same in
+    """What a run was asked for besides agreement, partner and account, in words that mean the same in
     any folder: what `resume` takes where nothing is named anew."""
 
     data: str
@@ -43,10 +40,6 @@ class StoredRequest:
     connect: str
     workers: int | str | None
     """Without the owner's word for a cluster, which is for one time."""
-    unchanged_only: bool = False
-    """Of a run of a series, with the next two: what its owner said of the table."""
-    mostly_new: bool = False
-    let_wait: bool = False
 
     def source(self, run: str) -> Place:
         """Where the data was."""
@@ -101,16 +94,6 @@ class Manifest:
     """Sent and received, likewise."""
     traffic: dict[str, int] | None = None
     """Of these, by phase; what is left is the greeting, the output's digest and the receipt."""
-    series: str = ""
-    """What the series is called, if it is a run of one; then also:"""
-    series_run: int = 0
-    """The number of the run with this partner, from 1 on."""
-    look: int = 0
-    """How many looks at the table the ledger had with this run."""
-    seen: tuple[int, int] = (0, 0)
-    """Batches of A and of B that had met before."""
-    total: tuple[int, int] = (1, 1)
-    """Batches of A and of B in this run."""
 
     @property
     def closed(self) -> bool:
@@ -123,16 +106,6 @@ class Manifest:
         if self.done:
             return "done"
         return "closed" if self.closed and self.ended not in _FOR_GOOD else self.ended or "waits"
-
-    def is_of(self, series: str, dataset: str) -> bool:
-        """Whether it is a run of this series of this account."""
-        named = fold_name(self.series), fold_name(self.dataset)
-        return bool(self.series) and named == (fold_name(series), fold_name(dataset))
-
-    @property
-    def meeting(self) -> BatchMeeting:
-        """Which batches met in it."""
-        return BatchMeeting(self.seen, self.total)
 
 
 def encode_manifest(manifest: Manifest) -> dict[str, Any]:
@@ -155,9 +128,7 @@ def decode_manifest(found: object) -> Manifest:
         manifest.request.read_layout()
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
-    sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look
-    possible = all(0 <= size < 1 << 63 for size in sizes)
-    possible &= all(0 <= batches <= MOST_BATCHES for batches in (*manifest.seen, *manifest.total))
+    possible = all(0 <= size < 1 << 63 for size in (manifest.records, manifest.partner_records))
     known = asdict(manifest)
     odd = set(found) - set(known) or set(found["request"]) - set(known["request"])
     if odd or manifest.side not in ("A", "B") or not possible:

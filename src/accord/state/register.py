@@ -1,5 +1,5 @@
-"""What the entries of the log add up to: accounts, snapshots, the placing key, releases with noise, series,
-runs, partners.
+"""What the entries of the log add up to: accounts, snapshots, the placing key, releases with noise, runs,
+partners.
 
 Every entry is a fact that stays: an account's limits from then on, a run that was charged with all that it
 was given, how far a run is, that something was forgotten. `apply` is the one place that says what follows
@@ -7,7 +7,6 @@ from it. Contents (noise, slots, receipts, …) are named by their digests, and 
 
     release   noise drawn once under a key (privacy/release.py); numbered, since after `forget` a key may be
               drawn, and is charged, again
-    series    the looks of its runs at the table, each with the noisy counts of its batch
 """
 
 from __future__ import annotations
@@ -82,9 +81,6 @@ class RunCharged:
     noise: str | None = None
     """Drawn for this run; None where it is repeated, or none is needed."""
     snapshot: str | None = None
-    series: str | None = None
-    """As this run spells it; with the key of the whole series, and what this run found in the table."""
-    look: str | None = None
     uncovered: int = 0
     """For how many records of the table the promise does not hold. No partner is told."""
     manifest: dict[str, Any] = field(default_factory=dict)
@@ -111,7 +107,7 @@ class RunDone:
 
 @dataclass(frozen=True, slots=True)
 class RunForgotten:
-    """What a run kept is gone, with its noise, and with that of its series; what it spent stays."""
+    """What a run kept is gone, with its noise; what it spent stays."""
 
     run: str
 
@@ -246,19 +242,7 @@ class KnownRelease:
 
     key: str
     noise: str | None
-    """None once it was forgotten, and of a series, which keeps it with its looks."""
-    stored: bool = True
-
-
-@dataclass(slots=True)
-class KnownSeries:
-    """A release that is made bit by bit."""
-
-    name: str
-    """As its first run spelt it."""
-    key: str
-    looks: list[tuple[str, str | None]]
-    """The run of each, and its content; None once it was forgotten."""
+    """None once it was forgotten."""
 
 
 class Register:
@@ -272,8 +256,6 @@ class Register:
         self.placing_key: str | None = None
         """The digest of the key (placing_key.py), once it was drawn."""
         self.releases: list[KnownRelease] = []
-        self.series: dict[tuple[str, str], KnownSeries] = {}
-        """By account and name."""
         self.runs: dict[str, KnownRun] = {}
         self.partners: dict[str, str] = {}
         self._by_key: dict[str, int] = {}
@@ -299,10 +281,6 @@ class Register:
         for release in self.releases:
             if release.noise is not None:
                 found[release.noise] = "the noise of a release"
-        for series in self.series.values():
-            for run, look in series.looks:
-                if look is not None:
-                    found[look] = f"what the run {run} found for the series '{series.name}'"
         return found
 
     def take(self, body: bytes) -> None:
@@ -358,21 +336,12 @@ class Register:
         if entry.key is not None and release is None:
             self.releases.append(KnownRelease(entry.key, entry.noise))
             release = self._by_key[entry.key] = len(self.releases) - 1
-        if entry.series is not None:
-            place = entry.account, fold_name(entry.series)
-            known = self.series.setdefault(place, KnownSeries(entry.series, entry.key or "", []))
-            known.looks.append((entry.run, entry.look))
         run.charged, run.release = entry, release
 
     def _forget(self, run: KnownRun) -> None:
         run.forget()
         if run.release is not None:
             release = self.releases[run.release]
-            release.noise, release.stored = None, False
+            release.noise = None
             if self._by_key.get(release.key) == run.release:
                 del self._by_key[release.key]
-        charged = run.charged
-        if charged is not None and charged.series is not None:
-            series = self.series[charged.account, fold_name(charged.series)]
-            # With any of it the noise could be taken off.
-            series.looks = [(name, None) for name, _ in series.looks]

@@ -8,9 +8,6 @@ what the run is and how far; and its contents, by name:
     receipt       once both sides have signed it
     key-DIGEST    the key of the digest of the output that a receipt names; a run that is done again has
                   another key, and whichever receipt is there finds its own
-    counts        of a run of a series: the partner's noisy counts of the batches that it had shown before
-    before        of a run of a series: what both had disclosed to each other before
-    pairs, shown  of one that is done: the pairs that it found, and what both have disclosed by then
 
 In its folder, 0700, what grows while the run is under way, and is checked by itself:
 
@@ -32,18 +29,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from accord.errors import ClosedByChanceError, ClosedError, ClosedUnequalError, StateError, UsageError
-from accord.naming import fold_name
-from accord.protocols.base import Task
 from accord.protocols.parts.outcome import Outcome
-from accord.protocols.parts.shown import Shown, decode_shown, encode_shown
 from accord.protocols.parts.slots import Ints, Slots, read_counts
-from accord.side import Side
 from accord.spill import Scratch
 from accord.state.database import Reading
 from accord.state.files import write_private
@@ -52,9 +43,6 @@ from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.state.ledger import RunParts
 from accord.state.manifest import Manifest, decode_manifest, encode_manifest
 from accord.state.register import KnownRun, RunBegun, RunChanged, RunDone, RunForgotten
-from accord.table.pairs import PairTable
-
-T = TypeVar("T")
 
 _SLOTS = b"accord slots 1\n"
 _OLDER = (
@@ -140,28 +128,13 @@ class StoredRun:
         """Change what is known of the run."""
         self.keep({}, **changes)
 
-    def counts_before(self, bins: int) -> Ints:
-        """The partner's counts that a run of a series began with, in so many bins a batch."""
-        met = self.manifest.seen[1 if self.manifest.side == "A" else 0]
-
-        def decode(content: bytes) -> Ints:
-            # With fewer of them the partner could open others for the rest, and nobody would notice.
-            if len(content) != 8 * met * bins:
-                raise ValueError("not the counts of the batches that have met")
-            return np.frombuffer(content, "<i8").astype(np.int64)
-
-        return self._decoded("counts", decode)
-
     def slots(self) -> Slots:
         """The slots that the run began with."""
-        return self._decoded("slots", decode_slots)
-
-    def _decoded(self, name: str, decode: Callable[[bytes], T]) -> T:
-        content = self.read(name)
+        content = self.read("slots")
         try:
-            return decode(content)
+            return decode_slots(content)
         except ValueError:
-            what = f"the {name} of the run {self.manifest.run} cannot be read"
+            what = f"the slots of the run {self.manifest.run} cannot be read"
             raise StateError(path=self._state.database.path, reason=what, mend=BROKEN) from None
 
     def keep_receipt(self, content: bytes, outcome: Outcome, octets: int) -> None:
@@ -179,32 +152,6 @@ class StoredRun:
             bytes=octets,
         )
         write_private(self.receipt, content)
-
-    def shown(self, name: Literal["before", "shown"], task: Task, side: Side) -> Shown:
-        """What both sides of a series had disclosed before the run, or after it."""
-        batches = self.manifest.seen if name == "before" else self.manifest.total
-
-        def decode(content: bytes) -> Shown:
-            found = decode_shown(content, task.shape(side.other, 0))
-            of = batches if side is Side.A else batches[::-1]
-            if any(len(out) > met * task.blocking.bins for out, met in zip(found.removed, of, strict=True)):
-                raise ValueError("more batches than the run had")
-            return found
-
-        return self._decoded(name, decode)
-
-    def keep_series(self, found: PairTable, shown: Shown) -> None:
-        """Keep the pairs of a run of a series, from which all pairs of the series are put together, and what
-        both have disclosed by now, with which the next run begins."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, found.schema) as file:
-            for batch in found.to_batches():
-                file.write_batch(batch)
-        self.keep({"shown": encode_shown(shown), "pairs": sink.getvalue().to_pybytes()})
-
-    def pairs(self) -> pa.Table:
-        """The pairs of a run of a series that is done."""
-        return self._decoded("pairs", lambda content: pa.ipc.open_file(pa.BufferReader(content)).read_all())
 
     def output_key(self, digest: str) -> bytes:
         """The key under which a receipt of this run has this digest of its output."""
@@ -264,16 +211,15 @@ def hold(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def begin_run(state: State, manifest: Manifest, contents: Mapping[str, bytes]) -> StoredRun:
-    """A new run, before the partner is told of it, with what it keeps from its beginning on. A folder that is
-    there though no run was begun has an empty journal, and is taken away before the next."""
+def begin_run(state: State, manifest: Manifest) -> StoredRun:
+    """A new run, before the partner is told of it. A folder that is there though no run was begun has an
+    empty journal, and is taken away before the next."""
     with state.database.writing() as opened:
         if manifest.run in opened.register.runs:
             reason, mend = "there is a run of this name already", "Run again."
             raise StateError(path=state.run(manifest.run), reason=reason, mend=mend)
         write_private(state.create_run(manifest.run) / "journal", TAG)
-        kept = {"agreement": manifest.agreement.encode(), **contents}
-        named = {name: opened.keep(content) for name, content in kept.items()}
+        named = {"agreement": opened.keep(manifest.agreement.encode())}
         opened.add(RunBegun(manifest.run, encode_manifest(manifest), named))
     return StoredRun(state, manifest, named)
 
@@ -346,50 +292,13 @@ def _open(state: State, read: Reading, known: KnownRun, agreements: dict[str, st
     return StoredRun(state, manifest, known.contents, known.charged is not None)
 
 
-def is_named(run: KnownRun, series: str, dataset: str) -> bool:
-    """Whether it is a run of this series of this account."""
-    if run.charged is not None:
-        name, account = run.charged.series or "", run.charged.account
-    else:
-        name, account = run.manifest["series"], run.manifest["dataset"]
-    wanted = fold_name(series), fold_name(dataset)
-    return bool(name) and (fold_name(name), fold_name(account)) == wanted
-
-
 def find_waiting(state: State) -> list[Manifest]:
     """The runs that can go on, the latest first."""
-    # Most runs are done, and only those of a series say anything of others.
-    waiting = _require_readable(state, lambda run: not run.done)
-    if any(run.series for run in waiting):
-        waiting += _require_readable(state, _is_done_in_series)
-    return [run for run in waiting if run.state == "waits" and not is_overtaken(run, waiting)]
-
-
-def _require_readable(state: State, wanted: Callable[[KnownRun], bool]) -> list[Manifest]:
-    """The manifests of runs that are wanted; raises what is wrong with the first that cannot be read."""
-    found, broken = list_runs(state, wanted)
+    found, broken = list_runs(state, lambda run: not run.done)
     for name in broken:
+        # Raises what is wrong with the first that cannot be read.
         open_run(state, name)
-    return [run.manifest for run in found]
-
-
-def _is_done_in_series(run: KnownRun) -> bool:
-    return run.done and run.charged is not None and run.charged.series is not None
-
-
-def is_overtaken(run: Manifest, runs: list[Manifest]) -> bool:
-    """Whether a run of a series was linked again, and this or a later one is done: it has nothing to add."""
-    return (
-        bool(run.series)
-        and not run.done
-        and any(
-            other.done
-            and other.partner == run.partner
-            and other.is_of(run.series, run.dataset)
-            and other.series_run >= run.series_run
-            for other in runs
-        )
-    )
+    return [run.manifest for run in found if run.manifest.state == "waits"]
 
 
 def find_last_done(state: State) -> Manifest | None:

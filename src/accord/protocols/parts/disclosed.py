@@ -149,11 +149,6 @@ def decode(body: Buffer, count: int, shape: Shape) -> Disclosed:
     return coming.records
 
 
-def nothing(shape: Shape) -> Disclosed:
-    """No record, of this shape."""
-    return decode(_TAG, 0, shape)
-
-
 class Coming:
     """Disclosed records that come in pieces."""
 

@@ -11,7 +11,6 @@ from accord.fields.columns import Columns
 from accord.privacy.events import Event
 from accord.protocols.parts.answers import Answered
 from accord.protocols.parts.phases import Phases
-from accord.protocols.parts.shown import Shown
 from accord.side import Side
 from accord.table.pairs import Pairs, Rows
 
@@ -53,8 +52,6 @@ class Outcome:
     """The encoded fields that the partner's records brought along, until the pairs are chosen by them."""
     matches_found: int | None = None
     """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
-    shown: Shown | None = field(default=None, repr=False)
-    """What both have disclosed by now; None where no later run goes on from this one."""
     hidden: bool = False
     """Whether a side learns no pairs: with an answer, or with pairs for the other side alone."""
     answer: Answered | None = None

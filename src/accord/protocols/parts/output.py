@@ -105,7 +105,7 @@ class Output(Spec):
     `one_to_one`, `most_matches`."""
     ids: Literal["own", "pseudonyms"] = "own"
     """What a matching record is called in the pairs: its id, or a random name that is new in every run,
-    beside which your own output has your own ids. Pseudonyms do not go with `series`."""
+    beside which your own output has your own ids."""
     to: Literal["both", "A", "B"] = "both"
     """Who learns the pairs. With `A` or `B` the other side learns how many records this one has and nothing
     else, not even how many match. It has no output. This needs `routed`."""

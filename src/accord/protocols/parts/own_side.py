@@ -21,7 +21,6 @@ from accord.protocols.parts.comparers import InTurn, Staff
 from accord.protocols.parts.journal import Forgetful, Journal
 from accord.protocols.parts.phases import Stopwatch
 from accord.protocols.parts.slots import ANY_PADDING, Padding, Slots
-from accord.protocols.parts.standing import ALONE, Standing
 from accord.side import Side
 from accord.spill import Scratch
 
@@ -68,8 +67,6 @@ class OwnSide:
     journal: Journal = field(default_factory=Forgetful)
     scratch: Scratch = field(default_factory=Scratch)
     """For what is too much for memory."""
-    standing: Standing = ALONE
-    """What the run goes on from."""
     priority: NDArray[np.uint64] | None = field(default=None, repr=False)
     """Which records of a full key are placed, where the protocol places records."""
     staff: Staff = field(default_factory=InTurn)
