@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from accord.cli.children import Told
 from accord.cli.progress import Display
-from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler, progress, say, wrap
-from accord.notices import Charged, Connected, Done, Progress, Reading, Waiting
+from accord.notices import Done, Progress, Reading, Waiting
 from accord.state.folder import open_state
 from accord.state.ledger import Ledger
 from tests.cli.screen import COLOURS, Screen, Typed, drain, open_terminal
@@ -115,30 +113,6 @@ def test_a_run_says_its_piece_above_the_bar(
     assert [line for line in screen.lines if "Compiling" in line] == [told]
     assert screen.lines[-2:] == ["7 matching pairs in pairs.csv.", ""]
     assert reason in " ".join(screen.lines)
-
-
-@WIDTHS
-@TERMINALS
-def test_two_runs_say_their_piece_above_their_bars(
-    monkeypatch: pytest.MonkeyPatch, width: int, colour: Mapping[str, str]
-) -> None:
-    with at_terminal(monkeypatch, width, colour) as read:
-        with PairDisplay(["north", "south"]) as display:
-            say(
-                "north$ accord link a.csv --agreement agreement.toml --partner south-shop --yes --json",
-                err=True,
-            )
-            display.show(Told("north", Connected("south")))
-            display.show(Told("south", Charged("64b0dc2671d70861", 1.6, 0.0)))
-            display.show(Told("north", HALF))
-            say("south$ accord link b.csv", err=True)
-            display.show(Told("north", DONE))
-        say("\nWhat both now know")
-        screen = read()
-    require_tidy(screen)
-    assert "south$ accord link b.csv" in screen.lines
-    assert screen.lines[-3:] == ["", "What both now know", ""]
-    assert any("done: 7 matches after 50 comparisons" in line for line in screen.lines)
 
 
 def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
