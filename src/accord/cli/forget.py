@@ -37,8 +37,8 @@ def forget(
 ) -> None:
     """Remove what a run stored: noise, slots, journal, receipt. Its cost stays in the ledger.
 
-    The run can then no longer be resumed. The noise of a snapshot is that
-    of all its runs: without it the next run under the name is drawn and charged anew.
+    The run can then no longer be resumed. The noise of a snapshot is that of all its runs: without it the
+    next run under the name is drawn and charged anew.
     """
     from accord.errors import UsageError
     from accord.state.folder import open_state

@@ -1,8 +1,10 @@
 """What is damaged in a state folder, with what only those who know what a run is can judge.
 
-identity      the card holds, and the key is that of the card
-partners      each card holds
-receipts      both signatures hold, and are of the run
+    identity      the card holds, and the key is that of the card
+    partners      each card holds
+    receipts      both signatures hold, and are of the run
+
+Nothing is changed but the copy of a receipt, which is written again if it is not the one that was signed.
 """
 
 from __future__ import annotations
