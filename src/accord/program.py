@@ -9,7 +9,8 @@ _ROOT = Path(__file__).parents[1]
 """Where the package is."""
 
 
-def own_environment() -> dict[str, str]:
-    """In which a process finds this very program."""
-    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+def own_environment(*folders: Path) -> dict[str, str]:
+    """In which a process finds this very program, and what is in these folders."""
+    paths = *map(str, (_ROOT, *folders)), os.environ.get("PYTHONPATH")
+    path = os.pathsep.join(filter(None, paths))
     return os.environ | {"PYTHONPATH": path}

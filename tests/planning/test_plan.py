@@ -10,7 +10,6 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
@@ -20,7 +19,7 @@ from accord.planning.choose import Wanted
 from accord.planning.plan import Own, make_plan, price_agreed
 from accord.protocols.all_pairs import AllPairs
 from accord.protocols.base import Task
-from accord.protocols.registry import PROTOCOLS
+from accord.protocols.registry import BUILT_IN, PROTOCOLS
 from accord.side import Side
 from accord.simulation.pair import simulate
 from tests.planning.worlds import birth_key, question
@@ -126,17 +125,12 @@ class Telepathy(AllPairs):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_a_new_protocol_is_planned_by_a_row_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy knows no protocol by name: who joins is priced, chosen and told like the others."""
     agreed = starter("people")
     assert make_plan(agreed, question(50_000, 50_000)).choice.protocol == "routed"
-    monkeypatch.setattr(variants, "PROTOCOLS", {**PROTOCOLS, "telepathy": Telepathy})
-    # Files are read by a schema that lists the protocols that there are.
-    parse = parse_agreement
-    monkeypatch.setattr(
-        variants, "parse_agreement", lambda text, name: None if "telepathy" in text else parse(text, name)
-    )
+    monkeypatch.setattr(variants, "BUILT_IN", {**BUILT_IN, "telepathy": Telepathy})
+    monkeypatch.setitem(PROTOCOLS, "telepathy", Telepathy)
     found = make_plan(agreed, question(50_000, 50_000))
     assert found.choice.protocol == "telepathy"
     assert found.choice.comparisons.expected == 50_000

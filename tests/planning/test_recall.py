@@ -70,7 +70,7 @@ def test_what_may_miss_some_is_what_meets_of_what_is_found() -> None:
 def test_reports_are_compared_as_often_as_their_file_says() -> None:
     agreed = adjust(starter("products"), protocol="local-dp", epsilon="3")
     found = recall_of(agreed.task, 1.0)
-    assert found == pytest.approx(agreed.protocol.expected_recall(agreed.plan.bins))  # type: ignore[union-attr]
+    assert found == pytest.approx(agreed.protocol.expected_recall(agreed.plan.bins))  # type: ignore[attr-defined]
 
 
 def test_pairs_that_the_rule_accepts_are_looked_for_in_the_bins() -> None:

@@ -90,7 +90,7 @@ def test_greedy_and_epsilon_change_and_nothing_else() -> None:
     assert len(greedy_variants(agreement(protocol="psi", rule="same(x)"))) == 1
     changed = with_epsilon(agreed, Fraction(3))
     assert changed is not None
-    assert changed.protocol.A.epsilon == changed.protocol.B.epsilon == 3  # type: ignore[union-attr]
+    assert changed.protocol.A.epsilon == changed.protocol.B.epsilon == 3  # type: ignore[attr-defined]
     assert with_epsilon(agreed, Fraction("1.6")) is None
     assert with_epsilon(agreement(protocol="all-pairs"), Fraction(3)) is None
 

@@ -155,7 +155,7 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Where) 
 def _all_names() -> list[str]:
     """Every key that can stand in an agreement, for suggestions."""
     names: dict[str, None] = {}
-    models: list[Any] = [Agreement]
+    models: list[Any] = [Agreement, *PROTOCOLS.values()]
     while models:
         model = models.pop()
         if isinstance(model, type) and issubclass(model, BaseModel):

@@ -21,7 +21,7 @@ from accord.errors import AccordError, AgreementError
 from accord.exact import text
 from accord.fields.schema import is_shown
 from accord.protocols.base import Protocol
-from accord.protocols.registry import PROTOCOLS
+from accord.protocols.registry import BUILT_IN
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
@@ -42,7 +42,7 @@ _EPSILON = "1.6"
 
 def other_protocols(agreement: Agreement) -> Iterator[Agreement]:
     """All protocols that the rule and the blocking allow beside the agreed one, with usual options."""
-    for name, kind in PROTOCOLS.items():
+    for name, kind in BUILT_IN.items():
         # What is routed has keys of its own (routes.py).
         if name != agreement.protocol.name and not kind.leaky and kind.lists_bins:
             yield from _sound([_with_protocol(agreement, kind)])

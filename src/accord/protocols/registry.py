@@ -8,14 +8,18 @@ psi-expand         psi on every value within the rule's distances; ε = 0       
 local-dp           each record reports a randomised bin                            local_dp.py
 blocking           bins as they are: leaky, for `simulate` alone                   leaky.py
 laplace-suppress   noise of mean 0, records suppressed: leaky, for `simulate` alone
+
+Plug-ins add others (accord/plugins.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from accord.errors import UsageError
 from accord.protocols.all_pairs import AllPairs
@@ -27,11 +31,7 @@ from accord.protocols.psi import Psi
 from accord.protocols.psi_expand import PsiExpand
 from accord.protocols.routed import Routed
 
-AnyProtocol = Laplace | Routed | AllPairs | LocalDp | PlainBlocking | Suppress | Psi | PsiExpand
-ProtocolOptions = Annotated[AnyProtocol, Field(discriminator="name")]
-"""A protocol with its options, as an agreement writes it."""
-
-PROTOCOLS: Mapping[str, type[Protocol]] = {
+BUILT_IN: Mapping[str, type[Protocol]] = {
     "laplace": Laplace,
     "routed": Routed,
     "all-pairs": AllPairs,
@@ -41,6 +41,14 @@ PROTOCOLS: Mapping[str, type[Protocol]] = {
     "blocking": PlainBlocking,
     "laplace-suppress": Suppress,
 }
+"""Those among which a plan chooses."""
+PROTOCOLS: dict[str, type[Protocol]] = dict(BUILT_IN)
+"""Those that an agreement may name."""
+
+
+def register_protocol(name: str, kind: type[Protocol]) -> None:
+    """Let agreements name this protocol, in this process."""
+    PROTOCOLS[name] = kind
 
 
 def protocol_named(name: str) -> type[Protocol]:
@@ -48,3 +56,35 @@ def protocol_named(name: str) -> type[Protocol]:
     if name not in PROTOCOLS:
         raise UsageError(problem=f"There is no protocol '{name}'. Protocols: {', '.join(PROTOCOLS)}.")
     return PROTOCOLS[name]
+
+
+def _validate(value: object) -> Protocol:
+    """A protocol as its class reads it, which is told by its name."""
+    if isinstance(value, Protocol):
+        return value
+    if not isinstance(value, Mapping):
+        raise PydanticKnownError("dict_type")
+    if "name" not in value:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'name'"})
+    if (name := str(value["name"])) not in PROTOCOLS:
+        known = ", ".join(map(repr, PROTOCOLS))
+        of = {"discriminator": "'name'", "tag": name, "expected_tags": known}
+        raise PydanticKnownError("union_tag_invalid", of)
+    return PROTOCOLS[name].model_validate(value)
+
+
+class _ByName:
+    """How pydantic reads a field that holds any registered protocol, and describes it in a JSON schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(_validate)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        kinds = {name: kind.__pydantic_core_schema__ for name, kind in PROTOCOLS.items()}
+        return handler(core_schema.tagged_union_schema(kinds, discriminator="name"))
+
+
+ProtocolOptions = Annotated[Protocol, _ByName()]
+"""A protocol with its options, as an agreement writes it."""

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+from accord import plugins
 from accord.program import own_environment
 from accord.workers.connections import WorkerSockets
 
@@ -28,7 +29,7 @@ def start_module(module: str, end: socket.socket, folder: str = ".") -> subproce
             stdin=end.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=own_environment(),
+            env=own_environment(*plugins.folders()),
             cwd=folder,
             process_group=0,
         )

@@ -119,6 +119,8 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
+    plugins: str = ""
+    """The modules that a worker loads first (plugins.py), separated by spaces."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from accord import plugins
 from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Entropy
 from accord.errors import WorkerError
@@ -258,6 +259,7 @@ class _WorkerProcesses:
             message=float(patience.message),
             grace=float(patience.grace),
             wait=MEET_SECONDS,
+            plugins=" ".join(plugins.loaded()),
         )
 
     def meet(self, cards: list[bytes], tokens: list[bytes]) -> None:

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accord import plugins
 from accord.entropy import MASKS, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.kernel import spare_blas
@@ -82,6 +83,7 @@ class Worker:
     def __init__(self, start: Start, peak: Callable[[], int] = held_bytes) -> None:
         self._start, self._peak = start, peak
         self._side = Side(start.side)
+        plugins.load(*start.plugins.split())
         settings = Settings(Network.parse(start.network), start.silent) if start.network else USUAL
         self._engine = Renewing(engine_named(start.engine, settings))
         self._circuit = decode_circuit(start.circuit)
