@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.report.charts import HEIGHT, Bar, amounts, bars, columns, dots, short, ticks
-from accord.wording import lasting
+from accord.report.charts import HEIGHT, Bar, bars, columns, short, ticks
 
 numbers = st.floats(0, 1e12)
 
@@ -36,36 +34,6 @@ def test_bars_begin_at_zero_and_are_as_long_as_they_say(values: list[tuple[float
             first += 100 * part / most
         assert f"<span>{bar.total:,.0f}</span>" in row
     assert "<0>" not in made
-
-
-@given(st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=9), st.integers(0, 2))
-def test_dots_stand_where_their_powers_of_ten_are(values: list[float], none: int) -> None:
-    """Between the lines of two powers, by the logarithm; an amount of none has no dot."""
-    drawn = [Bar(str(i), value) for i, value in enumerate([*values, *[0.0] * none])]
-    made = dots("says", drawn)
-    rows = re.findall("<dd>.*?</dd>", made)[:-1]
-    lines = [float(x) for x in re.findall(r'<line x1="([\d.]+)%"', rows[0])]
-    apart = lines[1] - lines[0]
-    assert lines == pytest.approx([lines[0] + i * apart for i in range(len(lines))], abs=0.01)
-    low = math.floor(math.log10(min(values)))
-    for bar, row in zip(drawn, rows, strict=True):
-        found = [float(x) for x in re.findall(r'<circle cx="([\d.]+)%"', row)]
-        wanted = [lines[0] + apart * (math.log10(bar.value) - low)] if bar.value else []
-        assert found == pytest.approx(wanted, abs=0.01)
-
-
-def test_amounts_that_span_little_are_bars() -> None:
-    near, far = ([Bar("a", 1), Bar("b", value)] for value in (40, 4000))
-    assert _boxes(amounts("t", "s", near))
-    assert "<circle" not in amounts("t", "s", near)
-    assert not _boxes(amounts("t", "s", far))
-    assert "ten times" in amounts("t", "s", far)
-
-
-def test_numbers_have_their_unit() -> None:
-    made = bars("Time", "says", [Bar("it", 130, 0.5, "2 min")], ("work", "waiting"), tell=lasting)
-    assert ">2 min 10 s<" in made
-    assert ">0.5 s<" in made
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=30))

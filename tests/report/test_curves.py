@@ -41,13 +41,6 @@ def test_a_long_curve_is_a_line_and_a_lone_point_is_a_mark() -> None:
     assert made.count('width="1" height="1" overflow="visible"') == 1
 
 
-def test_an_area_is_drawn_below_the_lines_and_named() -> None:
-    area = CurveLine("<allowed>", [(0, 0), (0.5, 1), (1, 1)])
-    made = lines("t", "s", [CurveLine("a", [(0, 0), (1, 1)])], (Axis("x", 1), Axis("y", 1)), area=area)
-    assert made.index("<polygon") < made.index("<polyline")
-    assert "&lt;allowed&gt;" in made
-
-
 def test_no_points_are_no_picture() -> None:
     assert lines("t", "s", [], (Axis("x"), Axis("y"))) == ""
     assert lines("t", "s", [CurveLine("none", [])], (Axis("x"), Axis("y"))) == ""

@@ -13,7 +13,6 @@ from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.report.pair_cards import PairView
 from accord.report.simulation_page import PairCells, describe_simulation
-from accord.report.waterfall import falls
 from accord.side import Side
 from accord.simulation.known import split
 from accord.simulation.pair import Simulation, simulate
@@ -77,7 +76,7 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
     view = PairView(result.agreement.rule)
     for some in (*quality.pairs.values(), quality.missed_pairs, quality.false_pairs):
         for each in some:
-            assert falls(view.steps(each))[-1].after == each.score
+            assert view.steps(each)[-1][-1] == f"{each.score:,}"
     for missed in quality.missed_pairs:
         assert not missed.found
         assert missed.true

@@ -5,14 +5,11 @@ desk: nothing is scaled. A reader that cannot see a picture is told its title an
 stand beside the bars, or in a table below.
 
 Lengths are read as amounts: so a bar begins at 0, is as long as its number says, and is never logarithmic.
-Amounts that span orders of magnitude are dots on an axis of powers of ten, since a place on such an axis is
-read and no length is; shares are on no such axis at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,13 +25,7 @@ _THICK = 20
 _MAIN, _MORE = "fill:var(--main)", f"fill:{HATCHED};stroke:var(--other)"
 Ints = NDArray[np.int64]
 
-POWERS = "From one line to the next it is ten times as much."
-"""What must be said wherever an axis is logarithmic."""
 _MOST_COLUMNS = 120
-_MOST_TIMES = 50
-"""A bar that is shorter than that beside another is no more than a line."""
-_MOST_POWERS = 3
-"""Steps between letters on such an axis: on a phone there is no room for more."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +50,8 @@ def _plain(value: float) -> str:
     return f"{value:,.4g}"
 
 
-def bars(
-    title: str,
-    says: str,
-    drawn: list[Bar],
-    parts: tuple[str, str] = ("", ""),
-    tell: Callable[[float], str] = _plain,
-) -> Markup:
-    """Bars under each other, each with its name and its number, which is its length.
-    `tell` writes the numbers of its parts, with their unit if they have one."""
+def bars(title: str, says: str, drawn: list[Bar], parts: tuple[str, str] = ("", "")) -> Markup:
+    """Bars under each other, each with its name and its number, which is its length."""
     most = max((bar.total for bar in drawn), default=0) or 1
     rows = []
     for bar in drawn:
@@ -79,46 +63,8 @@ def bars(
     listed = element("dl", join(rows), _class="bars")
     if not parts[1]:
         return figure(listed, says)
-    cells = [[bar.name, tell(bar.value), tell(bar.more)] for bar in drawn]
+    cells = [[bar.name, _plain(bar.value), _plain(bar.more)] for bar in drawn]
     return figure(join([listed, _legend(parts)]), says, table(title, ["bar", *parts], cells))
-
-
-def dots(says: str, drawn: list[Bar], tell: Callable[[float], str] = _plain) -> Markup:
-    """Amounts of very different sizes: a dot for each, on an axis where each power of ten is as far from the
-    next. It has no 0: an amount of none has no dot, and its number says so."""
-    known = [bar.total for bar in drawn if bar.total > 0]
-    if not known:
-        return bars("", says, drawn)
-    low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
-    high = max(high, low + 1)
-
-    def place(value: float) -> str:
-        return f"{2 + 96 * (math.log10(value) - low) / (high - low):.3f}%"
-
-    powers = [10.0**power for power in range(low, high + 1)]
-    grid = [element("line", x1=place(v), x2=place(v), y1=0, y2="100%", _class="level") for v in powers]
-    rows = []
-    for bar in drawn:
-        dot = (
-            [element("circle", cx=place(bar.total), cy=_THICK / 2, r=6, style=_MAIN)] if bar.total > 0 else []
-        )
-        rows.append(_named(bar, [*grid, *dot]))
-    some = powers[:: -(-(high - low) // _MOST_POWERS)]
-    letters = [
-        element("text", tell(v), x=place(v), y=14, text_anchor="middle" if v > some[0] else "start")
-        for v in some
-    ]
-    axis = element("svg", join(letters), height=_THICK, aria_hidden="true", _class="scale")
-    rows.append(element("div", element("dt", "", _class="empty"), element("dd", axis, element("span"))))
-    return figure(element("dl", join(rows), _class="bars dots"), says)
-
-
-def amounts(title: str, says: str, drawn: list[Bar], tell: Callable[[float], str] = _plain) -> Markup:
-    """Bars, or dots where the smallest bar would not be seen beside the largest one."""
-    known = [bar.total for bar in drawn if bar.total > 0]
-    if known and max(known) > _MOST_TIMES * min(known):
-        return dots(f"{says} {POWERS}", drawn, tell)
-    return bars(title, says, drawn)
 
 
 def _named(bar: Bar, shapes: list[Markup]) -> Markup:

@@ -75,18 +75,14 @@ def lines(
     drawn: list[CurveLine],
     axes: tuple[Axis, Axis],
     joined: bool = True,
-    area: CurveLine | None = None,
 ) -> Markup:
-    """Lines, or with `joined=False` points; over an `area` whose corners these are, if there is one."""
+    """Lines, or with `joined=False` points."""
     known = [line for line in drawn if line.points]
-    every = [point for line in [*known, *([area] if area else [])] for point in line.points]
+    every = [point for line in known for point in line.points]
     if not every:
         return NOTHING
     scales = [axis.over([point[i] for point in every]) for i, axis in enumerate(axes)]
     shapes, marks = _frame(axes, scales), list[tuple[Markup, str]]()
-    if area is not None:
-        shapes.append(_stretched(element("polygon", points=_corners(area.points, scales), _class="area")))
-        marks.append((element("rect", width=16, height=16, _class="area"), area.name))
     for number, line in enumerate(known):
         shapes += _trace(number, line.points, scales, joined)
         marks.append((_in_key(number, line, joined), line.name))

@@ -40,17 +40,6 @@ dt { font-weight: 600; } dd { margin: 0; }
 dl.bars { display: block; } .bars div { margin-bottom: .6rem; } .bars dt { font-weight: 400; }
 .bars dd { display: flex; gap: .5rem; align-items: center; margin: 0; }
 .bars svg { flex: 1 1 0; min-width: 0; } .bars span { flex: 0 0 8.5rem; font-variant-numeric: tabular-nums; }
-.dots .level { stroke: var(--line); stroke-width: 1; } .scale { overflow: visible; }
-.scale text { fill: var(--ink); font: 13px system-ui, sans-serif; } .dots div { margin-bottom: .4rem; }
-.falls { display: block; margin: .4rem 0; }
-.falls div { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: .8rem; align-items: center; }
-.falls dt { font-weight: 400; line-height: 1.2; padding: .15rem 0; }
-.falls div:last-child :is(dt, span) { font-weight: 600; }
-.falls small { display: block; color: var(--quiet); font-size: .8rem; }
-.falls dd { display: flex; gap: .5rem; align-items: center; margin: 0; align-self: stretch; }
-.falls svg { flex: 1 1 0; min-width: 0; overflow: visible; }
-.falls span { flex: 0 0 2.6rem; text-align: right; font-variant-numeric: tabular-nums; }
-.zero { stroke: var(--line); } .threshold { stroke: var(--other); stroke-width: 2; stroke-dasharray: 4 3; }
 .large { display: flex; flex-wrap: wrap; gap: .6rem 2.4rem; margin: 1rem 0; } .large div { flex: 0 0 auto; }
 .large dd { font-size: 2.6rem; line-height: 1.1; font-weight: 600; font-variant-numeric: tabular-nums; }
 .large dt { font-weight: 400; color: var(--quiet); } .large .first dd { color: var(--main); }
@@ -60,13 +49,12 @@ figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position
 .plot { display: block; width: 100%; height: 300px; padding: 32px 16px 48px 60px; overflow: visible; }
 .plot text { fill: var(--ink); font: 13px system-ui, sans-serif; }
 .edge { stroke: var(--line); } .level { stroke: var(--line); stroke-width: .5; }
-.area { fill: var(--main); fill-opacity: .18; }
 .key { list-style: none; padding: 0; margin: .4rem 0; } .key li { display: flex; gap: .5rem; }
 .key svg { flex: 0 0 1rem; height: 1rem; margin-top: .25rem; overflow: visible; }
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
 summary { cursor: pointer; color: var(--main); padding: .2rem 0; }
 @media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; }
-  .bars span { flex-basis: 6.5rem; } .falls div { grid-template-columns: 7rem minmax(0, 1fr); gap: .5rem; }
+  .bars span { flex-basis: 6.5rem; }
   .large { gap: .6rem 1.1rem; } .large dd { font-size: 1.7rem; margin: 0; }
   table:not(.keep), table:not(.keep) :is(caption, tbody, tr, th, td) { display: block; }
   :not(.keep) > thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px;

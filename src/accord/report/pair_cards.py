@@ -12,7 +12,6 @@ from functools import cached_property
 
 from accord.report.markup import Markup, element, join
 from accord.report.page import paragraph, table
-from accord.report.waterfall import Step, waterfall
 from accord.rules.breakdown import score_rows, shorten
 from accord.rules.rule import Rule, Score
 from accord.simulation.known import PairFacts, Weighed, split
@@ -63,20 +62,25 @@ class PairView:
             self._values(pair),
         ]
         if self._score is not None and pair.score is not None:
-            parts.append(waterfall(self._says(pair.score), self.steps(pair), self._score.least))
+            parts.append(
+                table(self._says(pair.score), ["comparison", "level", "points", "sum"], self.steps(pair))
+            )
         return element("div", join(parts), _class="pair")
 
-    def steps(self, pair: PairFacts) -> list[Step]:
-        """What each comparison added to the score of a pair."""
-        both = zip(self._names, pair.levels, strict=True)
-        return [Step(name, one.weight, _why(one, pair)) for name, one in both]
+    def steps(self, pair: PairFacts) -> list[list[str]]:
+        """How a pair came to its score: each comparison, its level, its points and the sum so far."""
+        rows, total = [], 0
+        for name, one in zip(self._names, pair.levels, strict=True):
+            total += one.weight
+            rows.append([name, _why(one, pair), f"{one.weight:+}" if one.weight else "0", f"{total:,}"])
+        return rows
 
     def _says(self, score: int) -> str:
         assert self._score is not None
         least = self._score.least
         apart = f"{abs(score - least):,} {'below' if score < least else 'above'} it"
         where = apart if score != least else "just that"
-        return f"The dashed line is the threshold, {least:,}; the score is {score:,}, {where}."
+        return f"The threshold is {least:,}; the score is {score:,}, {where}."
 
     def _tell(self, pair: PairFacts) -> str:
         true = "" if pair.true is None else "a true pair, " if pair.true else "not a true pair, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost, tell_conditions
-from accord.report.charts import Bar, amounts, bars
+from accord.report.charts import Bar, bars
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
@@ -53,7 +53,7 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
     made_of = "The start, the longer of processor and network, which are at work at once, and the waiting"
     return join(
         [
-            amounts("Expected time", says, drawn, lasting),
+            bars("Expected time", says, drawn),
             table(made_of, ["option", "start", "processor", "network", "waiting"], rows),
         ]
     )

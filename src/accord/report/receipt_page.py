@@ -23,7 +23,7 @@ from accord.agreement.disclosure import (
 )
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
-from accord.report.charts import POWERS, Bar, dots, short
+from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
 from accord.report.rule_table import TITLE, describe_rule
@@ -213,7 +213,7 @@ def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> S
             "Neither side knows how many of those compared were candidates, two real records: the other's "
             "dummies are among them. "
         )
-    return Section("From all pairs to the matches", dots(says + POWERS, drawn, short))
+    return Section("From all pairs to the matches", bars("", says.strip(), drawn))
 
 
 def pads(agreement: Agreement) -> bool:

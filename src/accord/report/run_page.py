@@ -11,7 +11,7 @@ from accord.privacy.events import Cost, describe_cost
 from accord.privacy.number import show
 from accord.protocols.parts.answers import AnswerCell, tell_cell
 from accord.report import receipt_page
-from accord.report.charts import Bar, amounts, bars, fill
+from accord.report.charts import Bar, bars, fill
 from accord.report.in_brief import tell_in_brief
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
@@ -206,7 +206,7 @@ def _time(run: Remembered) -> Section:
         return Section(title, _missing("They were not kept: the run is not done, or older than this report."))
     since = ", since it was resumed" if run.resumes else ""
     times = [Bar(_PHASES.get(n, n), taken, shown=lasting(taken)) for n, taken in run.phases.items()]
-    drawn = amounts("Time by phase", f"Where the time went{since}.", times, lasting)
+    drawn = bars("Time by phase", f"Where the time went{since}.", times)
     return Section(title, join([drawn, _traffic(run.bytes, run.traffic, since)]))
 
 
@@ -217,7 +217,7 @@ def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Mar
     rest = octets - sum(by_phase.values())
     parts = {**{_PHASES.get(n, n): part for n, part in by_phase.items()}, "greeting, digests, receipt": rest}
     drawn = [Bar(n, part, shown=sized(part)) for n, part in parts.items()]
-    return amounts("Bytes by phase", says, drawn, lambda octets: sized(round(octets)))
+    return bars("Bytes by phase", says, drawn)
 
 
 def _receipt(run: Remembered) -> Section:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from accord.protocols.parts.answers import tell_cell
-from accord.report.charts import POWERS, Bar, bars, dots, fill, short
+from accord.report.charts import Bar, bars, fill
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, facts, large, page, paragraph, table
@@ -132,9 +132,9 @@ def _funnel(result: Simulation) -> Markup:
     ]
     says = (
         f"Of {result.all_pairs:,} pairs {result.candidate_pairs:,} meet in the blocking; with dummies "
-        f"{result.comparisons:,.0f} comparisons were made. {POWERS}"
+        f"{result.comparisons:,.0f} comparisons were made."
     )
-    return dots(says, drawn, short)
+    return bars("", says, drawn)
 
 
 def _promises(result: Simulation) -> Section:
