@@ -47,7 +47,7 @@ Out = Annotated[
 ]
 Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object per line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file, or existing rows, of --out.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file of --out.")]
 _DAY = 86_400
 Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds to wait for the partner to appear.")]
 Silence = Annotated[
@@ -143,7 +143,7 @@ def link(
     from accord.cli.progress import Display
     from accord.run.compiling import compiling_beside
     from accord.run.link import own_side
-    from accord.run.output import output_headings
+    from accord.run.output import output_names
     from accord.run.verbs import link as run
     from accord.run.verbs import resume as resume_run
     from accord.table.sinks.targets import as_target_or_none, require_free
@@ -157,8 +157,8 @@ def link(
     # What a run that waits has written, it may replace: that is judged when it is resumed.
     if target is not None and not (runs and runs.find()):
         read = [*input_places(table), agreement, layout or layout_beside(table)]
-        headings = output_headings(agreed, side)
-        require_free(target, [place for place in read if place is not None], force, headings)
+        names = output_names(agreed, side)
+        require_free(target, [place for place in read if place is not None], names, force=force)
     with Display(as_json, quiet) as display, compiling_beside(agreed):
         account = choose_account(dataset, state, asking=not yes)
         how: dict[str, Any] = {

@@ -110,7 +110,7 @@ def simulate(
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
-    from accord.run.output import output_headings
+    from accord.run.output import output_names
     from accord.simulation.pair import peak_mib
     from accord.simulation.pair import simulate as run
     from accord.simulation.truth import read_truth
@@ -129,7 +129,7 @@ def simulate(
     target = as_target_or_none("out", out)
     if target is not None:
         read = (*input_places(a), *input_places(b), *named)
-        require_free(target, read, force, output_headings(agreed))
+        require_free(target, read, output_names(agreed), force=force)
     if page is not None:
         require_page(page, (*input_files(a), *input_files(b), *named), force)
     true = read_truth(truth) if truth is not None else None
@@ -152,7 +152,7 @@ def simulate(
     if quality is not None:
         facts |= facts_of(quality) | {"peak_mib": peak_mib()}
     if target is not None:
-        write_pairs(result.result, target, raw=raw, replace=force)
+        write_pairs(result.result, target, raw=raw, force=force)
     if page is not None:
         write_page(page, _page(result, quality, pairs, own), force, private=True)
     if as_json:

@@ -17,13 +17,12 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import TrustError, UsageError
 from accord.protocols.confirm import answer_digest
-from accord.protocols.parts.answers import Answered, answer_headings, cell_names, decode_answer
+from accord.protocols.parts.answers import Answered, cell_names, decode_answer, name_columns
 from accord.run.receipt import Receipt
 from accord.state.manifest import Manifest
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.sinks.files import unquote_formulas
-from accord.table.sinks.transaction import CellKind
 from accord.table.sources.opening import Place, open_table
 from accord.wording import tell_kept
 
@@ -89,7 +88,7 @@ def require_answer(receipt: Receipt, key: bytes, agreement: Agreement, place: Pl
 def _read_cells(agreement: Agreement, place: Place) -> Iterator[dict[tuple[str, ...], int | None]]:
     """The cells of an answer by what they count, as they stand there; and as they stand in a csv, which may
     have quotes in front of what looks like a formula, and does not say so."""
-    names = [name for name, kind in answer_headings(agreement.output) if kind is CellKind.TEXT]
+    names = name_columns(agreement.output)
     columns = [*names, "value"]
     table = open_table(place, columns, Layout())
     whole = pa.concat_tables(

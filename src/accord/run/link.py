@@ -36,7 +36,7 @@ from accord.peer.partners import find_partner, require_other
 from accord.protocols.parts.own_side import require_size
 from accord.protocols.parts.slots import table_digest
 from accord.run.offer import Offer, make_offer
-from accord.run.output import require_ids, require_place
+from accord.run.output import require_place
 from accord.run.own_release import OwnRelease, name_table
 from accord.run.request import Request, Resumption, request_again
 from accord.run.stages import Cut, Kept, Linked, Ready, begin, go_on
@@ -72,11 +72,10 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
     """Link as a request says."""
     output, way = request.output, request.reach
     side = own_side(request.agreement, request.partner)
-    require_place(output.target, request.agreement, request.data, request.layout, output.force, side)
+    require_place(output, request.agreement, request.data, request.layout, side)
     ledger = Ledger(state.database)
     with Peak() as peak:
         own = get_ready(request, state, tell)
-        require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
         state.require_writable()
         remove_leftovers(state)
         way.require_free()
@@ -217,15 +216,11 @@ def reopen(
     output = request.output
     # It may have been written before the run was cut.
     wrote = output.target is not None and output.settled == known.replaces
-    may_replace = output.force or wrote
-    require_place(
-        output.target, agreement, request.data, request.layout, may_replace, Side(known.side), wrote
-    )
+    require_place(output, agreement, request.data, request.layout, Side(known.side), wrote)
     with found.lock(), closing(found.open_journal()) as journal:
         if journal.torn:
             tell(Mended(name, journal.steps + 1))
         own = get_ready(request, state, tell, found)
-        require_ids(output.target, agreement, {own.side: own.records}, may_replace)
         _require_same_table(own, known)
         yield own, Cut(found, journal, _recall(own, found, journal))
 

@@ -7,7 +7,6 @@ is in one's own table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,14 +14,13 @@ import pyarrow as pa
 from accord.agreement.document import Agreement
 from accord.errors import UsageError
 from accord.fields.columns import Records
-from accord.protocols.parts.answers import answer_headings
+from accord.protocols.parts.answers import answer_columns
 from accord.protocols.parts.outcome import Outcome
+from accord.run.request import Output
 from accord.side import Side
-from accord.table.address import Address
 from accord.table.layout import Layout
 from accord.table.pairs import Half, PairTable, pair_columns
-from accord.table.sinks.targets import Target, require_free
-from accord.table.sinks.transaction import CellKind, Heading
+from accord.table.sinks.targets import require_free
 from accord.table.sources.opening import TableLike, input_places
 
 OWN_ID = "own_id"
@@ -43,25 +41,13 @@ def arrange_output(agreement: Agreement, records: Records, called: pa.Array, out
     return PairTable(a, b, outcome.pairs)
 
 
-def output_headings(
-    agreement: Agreement, of: Side | None = None, own: Mapping[Side, Records] | None = None
-) -> list[Heading]:
-    """The columns of the output in a table, that of one side if it has some of its own. Ids are of no known
-    kind until one's own records are there."""
+def output_names(agreement: Agreement, of: Side | None = None) -> list[str]:
+    """The columns of the output in a table, that of one side if it has some of its own."""
     if agreement.output.answers:
-        return [Heading(*heading) for heading in answer_headings(agreement.output)]
+        return answer_columns(agreement.output)
     named = agreement.output.ids == "pseudonyms"
     more = {side: (OWN_ID,) if named and side is of else () for side in Side}
-    names = pair_columns(*((*more[side], *agreement.disclosed(side)) for side in Side))
-    kinds: list[CellKind | None] = [CellKind.TEXT] * len(names)
-    for place, side in enumerate(Side):
-        if named:
-            continue
-        if own is None:
-            kinds[place] = None
-        elif side in own and own[side].numbered:
-            kinds[place] = CellKind.NUMBER
-    return [Heading(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    return list(pair_columns(*((*more[side], *agreement.disclosed(side)) for side in Side)))
 
 
 def require_learner(agreement: Agreement, side: Side) -> None:
@@ -73,24 +59,11 @@ def require_learner(agreement: Agreement, side: Side) -> None:
 
 
 def require_place(
-    out: Target | None,
-    agreement: Agreement,
-    data: TableLike,
-    layout: Layout,
-    may_replace: bool,
-    side: Side,
-    wrote: bool = False,
+    output: Output, agreement: Agreement, data: TableLike, layout: Layout, side: Side, own: bool = False
 ) -> None:
     """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
-    is read: the data, or a list. `wrote`: what is there may be the run's own work."""
-    if out is not None:
+    is read: the data, or a list. `own`: what is there may be the run's own work."""
+    if output.target is not None:
         read = (*input_places(data), *map(Path, layout.list_files.values()))
-        require_free(out, read, may_replace, output_headings(agreement, side), wrote)
-
-
-def require_ids(
-    out: Target | None, agreement: Agreement, own: Mapping[Side, Records], may_replace: bool
-) -> None:
-    """Raise if a table that is there cannot take ids of the kind that one's own turned out to be."""
-    if isinstance(out, Address):
-        require_free(out, (), may_replace, output_headings(agreement, next(iter(own)), own))
+        names = output_names(agreement, side)
+        require_free(output.target, read, names, force=output.force, own=own)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
@@ -40,7 +41,7 @@ class Output:
     raw: bool = False
     """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
     force: bool = False
-    """What is there is replaced."""
+    """A file that is there is replaced; a table never is."""
 
     def __post_init__(self) -> None:
         require_flag("force", self.force)
@@ -50,6 +51,11 @@ class Output:
     def settled(self) -> str:
         """The target as a run keeps it; empty for none."""
         return "" if self.target is None else settled(self.target)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether what is there is replaced, whoever wrote it."""
+        return self.force and isinstance(self.target, Path)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ from accord.protocols.parts.pseudonyms import under_pseudonyms
 from accord.protocols.parts.slots import Slots, commitments, table_digest
 from accord.run import receipt
 from accord.run.interrupts import hold_interrupts
-from accord.run.output import arrange_output, output_headings
+from accord.run.output import arrange_output, output_names
 from accord.run.own_release import OwnRelease
 from accord.run.progress import progress_of
 from accord.run.receipt import Statement
@@ -274,7 +274,7 @@ def _manifest(own: Ready, name: str) -> Manifest:
         table=table_digest(own.records).hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
         request=store(own.request),
-        replaces=output.settled if output.force else "",
+        replaces=output.settled if output.replaces else "",
     )
 
 
@@ -353,14 +353,15 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Li
 
 def _write(own: Ready, kept: Kept, out: Target, found: PairTable | pa.Table) -> None:
     """The output; it is the run's own from now on, to be replaced when the end is done again."""
+    output = own.request.output
     where, before = settled(out), kept.run.manifest.replaces
-    may_replace = own.request.output.force or where == before
-    if not may_replace:
-        require_free(out, (), False, output_headings(own.agreement, own.side))
+    wrote = where == before
+    if not (wrote or output.replaces):
+        require_free(out, (), output_names(own.agreement, own.side), force=False)
         # First: a run that is killed just after it wrote must know its output again.
         kept.run.change(replaces=where)
     try:
-        write_pairs(found, out, raw=own.request.output.raw, replace=may_replace)
+        write_pairs(found, out, raw=output.raw, force=output.force, own=wrote)
     except UnsureOutputError:
         raise
     except BaseException:

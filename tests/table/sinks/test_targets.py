@@ -47,4 +47,4 @@ def test_a_file_in_which_the_table_is_that_is_read(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("")
     read = Address(Database.SQLITE, str(tmp_path / "own.csv"), "people")
     with pytest.raises(OutputError, match="which is read"):
-        require_free(tmp_path / "own.csv", [read], True, [])
+        require_free(tmp_path / "own.csv", [read], [], force=True)

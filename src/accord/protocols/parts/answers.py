@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +37,6 @@ from accord.privacy.noise_answers import USUAL, TwoSided, within
 from accord.protocols.parts.output import OTHER, Amount, Categories, Output
 from accord.secure.circuit import Input, Tally
 from accord.side import Side
-from accord.table.sinks.transaction import CellKind
 from accord.wording import counted
 
 Ints = NDArray[np.int64]
@@ -77,9 +75,7 @@ class Answered:
     def table(self) -> pa.Table:
         """A row a cell."""
         rows = [(*c.names, c.value, c.value - c.within, c.value + c.within) for c in self.cells]
-        return pa.table(
-            dict(zip(map(itemgetter(0), answer_headings(self.output)), zip(*rows, strict=True), strict=True))
-        )
+        return pa.table(dict(zip(answer_columns(self.output), zip(*rows, strict=True), strict=True)))
 
     def describe(self) -> list[str]:
         """In words, a line a cell."""
@@ -127,11 +123,15 @@ def decode_answer(output: Output, kept: Sequence[Sequence[int]]) -> Answered:
     return Answered(output, tuple(AnswerCell(n, *some) for n, some in zip(names, kept, strict=True)))
 
 
-def answer_headings(output: Output) -> list[tuple[str, CellKind]]:
-    """The columns of an answer as a table: what a cell counts, its number, and its bounds."""
+def name_columns(output: Output) -> list[str]:
+    """The columns of an answer as a table that say what a cell counts."""
     by = [f"{of.column}_{s.value.lower()}" for s in Side if (of := _categories(output, s)) is not None]
-    named = [(name, CellKind.TEXT) for name in by or ["answer"]]
-    return named + [(name, CellKind.NUMBER) for name in ("value", "low", "high")]
+    return by or ["answer"]
+
+
+def answer_columns(output: Output) -> list[str]:
+    """All columns of an answer as a table: what a cell counts, its number, and its bounds."""
+    return [*name_columns(output), "value", "low", "high"]
 
 
 def _categories(output: Output, side: Side) -> Categories | None:

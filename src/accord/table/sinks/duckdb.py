@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +14,7 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.table.address import quote_name
-from accord.table.sinks.transaction import (
-    CONSTRAINT,
-    FULL,
-    LOCKED,
-    NO_RIGHT,
-    NO_TABLE,
-    CellKind,
-    Heading,
-    Refused,
-    statement,
-)
+from accord.table.sinks.transaction import FULL, LOCKED, NO_RIGHT, Refused, declare, statement
 
 _SETTINGS = {
     "enable_external_access": "false",
@@ -33,8 +23,6 @@ _SETTINGS = {
     "threads": "1",
     "memory_limit": "512MiB",
 }
-_TYPES = {CellKind.TEXT: "VARCHAR", CellKind.NUMBER: "BIGINT", None: "VARCHAR"}
-_KINDS = {"VARCHAR": CellKind.TEXT, "BIGINT": CellKind.NUMBER}
 _REASONS = {
     "no space left": FULL,
     "file too large": FULL,
@@ -46,8 +34,6 @@ _REASONS = {
     "read-only": NO_RIGHT,
     "not a valid duckdb": "it is not a DuckDB file",
     "schema with name": "there is no such schema",
-    "constraint error": CONSTRAINT,
-    "out of memory": "an index of the table takes more memory than is left for it",
 }
 """By what stands in a message of DuckDB, which has no codes."""
 
@@ -81,31 +67,19 @@ class DuckDb:
     def _relation(self) -> str:
         return f"{quote_name(self._schema)}.{quote_name(self._table)}"
 
-    def find(self) -> list[Heading] | None:
-        named = (
-            "table_catalog = current_database() AND lower(table_schema) = lower(?) "
-            "AND lower(table_name) = lower(?)"
+    def find(self) -> list[str] | None:
+        asked = (
+            "SELECT column_name FROM information_schema.columns WHERE table_catalog = current_database() "
+            "AND lower(table_schema) = lower(?) AND lower(table_name) = lower(?) ORDER BY ordinal_position"
         )
-        where = [self._schema, self._table]
-        asked = statement("SELECT table_type FROM information_schema.tables WHERE", named)
-        kind = self._connection.execute(asked, where).fetchone()
-        if kind is None:
-            return None
-        if kind[0] != "BASE TABLE":
-            raise Refused(NO_TABLE)
-        listed = "SELECT column_name, data_type FROM information_schema.columns WHERE"
-        columns = self._connection.execute(statement(listed, named, "ORDER BY ordinal_position"), where)
-        return [Heading(name, _KINDS.get(declared)) for name, declared in columns.fetchall()]
+        columns = self._connection.execute(asked, [self._schema, self._table])
+        return [name for (name,) in columns.fetchall()] or None
 
-    def create(self, headings: Sequence[Heading]) -> None:
-        columns = ", ".join(f"{quote_name(one.name)} {_TYPES[one.kind]}" for one in headings)
-        self._connection.execute(statement("CREATE TABLE", self._relation, f"({columns})"))
+    def drop(self) -> None:
+        self._connection.execute(statement("DROP TABLE", self._relation))
 
-    def require_rights(self) -> None:
-        """Whoever may open the file may write all of it, and nobody else meanwhile."""
-
-    def empty(self) -> None:
-        self._connection.execute(statement("DELETE FROM", self._relation))
+    def create(self, schema: pa.Schema) -> None:
+        self._connection.execute(statement("CREATE TABLE", self._relation, declare(schema, "VARCHAR")))
 
     def fill(self, rows: pa.RecordBatchReader) -> None:
         # A name that no table of the file has.

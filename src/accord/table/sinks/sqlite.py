@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,24 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from accord.table.address import quote_name
-from accord.table.sinks.transaction import (
-    CONSTRAINT,
-    FULL,
-    LOCKED,
-    NO_RIGHT,
-    NO_TABLE,
-    CellKind,
-    Heading,
-    Refused,
-    statement,
-)
+from accord.table.sinks.transaction import FULL, LOCKED, NO_RIGHT, Refused, declare, statement
 
 _PATIENCE = 60.0
 """Seconds that another writer may take."""
-_TYPES = {CellKind.TEXT: "TEXT", CellKind.NUMBER: "BIGINT", None: "TEXT"}
-_KINDS = {"TEXT": CellKind.TEXT, "VARCHAR": CellKind.TEXT} | dict.fromkeys(
-    ("BIGINT", "INTEGER", "INT"), CellKind.NUMBER
-)
 _REASONS = {
     "SQLITE_FULL": FULL,
     "SQLITE_IOERR": "the system does not let it be written, perhaps for lack of space",
@@ -39,7 +25,6 @@ _REASONS = {
     "SQLITE_READONLY": NO_RIGHT,
     "SQLITE_PERM": NO_RIGHT,
     "SQLITE_CANTOPEN": "the file cannot be opened for writing",
-    "SQLITE_CONSTRAINT": CONSTRAINT,
 }
 
 
@@ -48,8 +33,6 @@ def open_sqlite(file: Path, table: str) -> Iterator[Sqlite]:
     """A transaction on a table of this file, which is made if it is not there."""
     try:
         with closing(_connect(file)) as connection:
-            # Of functions in triggers of the file only harmless ones run.
-            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield Sqlite(connection, table)
@@ -67,25 +50,16 @@ class Sqlite:
     _connection: sqlite3.Connection
     _table: str
 
-    def find(self) -> list[Heading] | None:
-        asked = "SELECT type FROM pragma_table_list(?) WHERE schema = 'main'"
-        kind = self._connection.execute(asked, (self._table,)).fetchone()
-        if kind is None:
-            return None
-        if kind[0] != "table":
-            raise Refused(NO_TABLE)
-        columns = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", (self._table,))
-        return [Heading(name, _KINDS.get(declared.upper())) for name, declared in columns]
+    def find(self) -> list[str] | None:
+        columns = self._connection.execute("SELECT name FROM pragma_table_info(?)", (self._table,))
+        return [name for (name,) in columns] or None
 
-    def create(self, headings: Sequence[Heading]) -> None:
-        columns = ", ".join(f"{quote_name(one.name)} {_TYPES[one.kind]}" for one in headings)
-        self._connection.execute(statement("CREATE TABLE", quote_name(self._table), f"({columns})"))
+    def drop(self) -> None:
+        self._connection.execute(statement("DROP TABLE", quote_name(self._table)))
 
-    def require_rights(self) -> None:
-        """Whoever may begin to write the file may write all of it."""
-
-    def empty(self) -> None:
-        self._connection.execute(statement("DELETE FROM", quote_name(self._table)))
+    def create(self, schema: pa.Schema) -> None:
+        columns = declare(schema, "TEXT")
+        self._connection.execute(statement("CREATE TABLE", quote_name(self._table), columns))
 
     def fill(self, rows: pa.RecordBatchReader) -> None:
         marks = ", ".join("?" * len(rows.schema))

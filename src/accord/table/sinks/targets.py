@@ -17,7 +17,6 @@ from accord.table.address import Address, find_address
 from accord.table.pairs import PairTable
 from accord.table.sinks.database import require_table, write_to_table
 from accord.table.sinks.files import require_target, write_table
-from accord.table.sinks.transaction import Heading
 
 Target = Path | Address
 
@@ -51,28 +50,32 @@ def folder_of(target: Target) -> Path | None:
 def require_free(
     target: Target,
     inputs: Iterable[Path | Address],
+    names: Sequence[str],
+    *,
     force: bool,
-    headings: Sequence[Heading],
-    wrote: bool = False,
+    own: bool = False,
 ) -> None:
     """Raise before any work if the target could not be written, or if something would be lost by writing it.
 
-    `headings` are the columns that the pairs will have; their kinds may not be known yet. `wrote`: what
-    is there is the work of the run that would replace it.
+    `names` are those of the columns that the pairs will have. By `force` a file is replaced, and no table.
+    `own`: what is there is the work of the run that would replace it.
     """
     if isinstance(target, Address):
-        require_table(target, inputs, force, headings, wrote)
+        require_table(target, names, own=own)
     else:
         files = (given if isinstance(given, Path) else given.file for given in inputs)
-        require_target(target, [file for file in files if file is not None], force)
+        require_target(target, [file for file in files if file is not None], force or own)
 
 
-def write_pairs(pairs: PairTable | pa.Table, target: Target, *, raw: bool, replace: bool) -> None:
-    """Write the pairs, whole or not at all; unless they may replace something, only where there is nothing.
+def write_pairs(
+    pairs: PairTable | pa.Table, target: Target, *, raw: bool, force: bool, own: bool = False
+) -> None:
+    """Write the pairs, whole or not at all; only where there is nothing, but for a file by `force`, or for
+    what is the run's `own` work.
 
     `raw` is for a csv; no other place holds formulas.
     """
     if isinstance(target, Address):
-        write_to_table(pairs, target, replace=replace)
+        write_to_table(pairs, target, own=own)
     else:
-        write_table(pairs, target, raw=raw, replace=replace)
+        write_table(pairs, target, raw=raw, replace=force or own)

@@ -9,34 +9,16 @@ with. `Refused` has a reason in our words, found by the driver's code for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
 import pyarrow as pa
 
-THERE = "the table already exists; only `force=True` replaces it"
-NO_TABLE = "it is a view or something else that is not a plain table"
-CONSTRAINT = "a constraint or a trigger of the table refuses a row"
+from accord.table.address import quote_name
+
+THERE = "the table already exists: drop it there first, or name another"
 LOCKED = "somebody else is writing there"
 NO_RIGHT = "you have no right to write there"
 FULL = "there is no room left on its disk"
-
-
-class CellKind(Enum):
-    """What the cells of a column are."""
-
-    TEXT = "text"
-    NUMBER = "whole numbers"
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A column of a table; of no kind if that is not known yet, or if it is none of ours."""
-
-    name: str
-    kind: CellKind | None = None
 
 
 class Refused(Exception):
@@ -52,17 +34,14 @@ class Refused(Exception):
 class Transaction(Protocol):
     """A transaction on a table, which may not be there yet; raises `Refused`."""
 
-    def find(self) -> list[Heading] | None:
-        """The columns of the table; None if there is no such table."""
+    def find(self) -> list[str] | None:
+        """The columns of the table or the view; None if there is none of that name."""
 
-    def create(self, headings: Sequence[Heading]) -> None:
+    def drop(self) -> None:
+        """Remove the table, which is there."""
+
+    def create(self, schema: pa.Schema) -> None:
         """Make the table."""
-
-    def require_rights(self) -> None:
-        """Raise unless the rows of the table, which is there, may be replaced."""
-
-    def empty(self) -> None:
-        """Remove all rows, and let nobody else write any."""
 
     def fill(self, rows: pa.RecordBatchReader) -> None:
         """Add rows, in batches as they come."""
@@ -74,3 +53,9 @@ class Transaction(Protocol):
 def statement(*words: str) -> str:
     """A statement. *Requires*: names in it are quoted, and it holds no value."""
     return " ".join(words)
+
+
+def declare(schema: pa.Schema, text: str) -> str:
+    """The columns as `CREATE TABLE` takes them: whole numbers, and texts of this type."""
+    each = ((field.name, "BIGINT" if pa.types.is_integer(field.type) else text) for field in schema)
+    return f"({', '.join(f'{quote_name(name)} {kind}' for name, kind in each)})"
