@@ -17,7 +17,7 @@ _GROUPS = {
         *("Rule", "same", "within", "hamming", "dice", "jaccard", "cosine", "euclidean", "edit"),
         *("mismatches", "missing", "rarity", "score", "compare", "either_way"),
     ),
-    "One's own table": ("Layout", "read_layout", "Query", "Side"),
+    "One's own table": ("Layout", "read_layout", "Side"),
     "Consent": ("Offer", "ask", "agree"),
     "Results": ("Linked", "Simulation", "Promised", "Plan", "Learnt"),
     "While it runs": (

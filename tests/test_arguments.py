@@ -27,12 +27,6 @@ AGREED = agreement()
 TABLE = worlds.table(worlds.A_ROWS, "a")
 
 
-class Connection:
-    """What is asked by a cursor. A real one, made here, would be open until the process ends."""
-
-    cursor = None
-
-
 PROPOSAL = accord.propose(pa.table({"id": ["1", "2"], "surname": ["Smith", "Jones"]}))
 TEXT, PATH, FLAG, FUNCTION = (7, b"x", ["x"]), (7, b"x", 1.5), ("no", 1, None), (True, "agree", 7)
 NUMBER = ("3", None, True, 1.5)
@@ -151,10 +145,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "unreadable": (*TEXT, None, "skip"),
             "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
-    ),
-    accord.Query: (
-        {"connection": Connection(), "sql": "SELECT 1"},
-        {"connection": (7, None, "postgresql://me@host/db"), "sql": (*TEXT, None)},
     ),
     accord.Reach: (
         {},
@@ -294,7 +284,7 @@ def test_every_public_function_is_in_the_table() -> None:
     functions = (
         {name for name in dir(accord) if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
-    settings = {"Layout", "Reach", "Patience", "Query"} | {"confirm", "fit"}
+    settings = {"Layout", "Reach", "Patience"} | {"confirm", "fit"}
     assert {function.__name__ for function in WRONG} == functions | settings
     for function, (_, wrong) in WRONG.items():
         assert set(inspect.signature(function).parameters) == set(wrong), function

@@ -24,9 +24,9 @@ another protocol or other options, to simulate and plan. The words of a rule (`s
 `Rule` in Python, and a `Layout` says how one's own file is laid out; `read_layout` reads one. A `Proposal`
 holds cells of the table and shows them only when asked; its `Confirmation` holds none, and a `Draft` is made
 of nothing else; a `Fit` says where the agreed fields are in a table, and a `Check` what is wrong with it. A
-table is a file, an address in a database, anything that speaks Arrow, or a `Query` over a connection. `learn`
-finds the weights of a rule's score and returns a `Learnt`. `plan` returns a `Plan`, `simulate` a
-`Simulation`, with what each `Side` is `Promised`, the others a `Linked`.
+table is a file, an address in a database, or anything that speaks Arrow. `learn` finds the weights of a
+rule's score and returns a `Learnt`. `plan` returns a `Plan`, `simulate` a `Simulation`, with what each `Side`
+is `Promised`, the others a `Linked`.
 
 Before the first `link` one makes an `identity` and comes to `trust` the partner's `Card`. `link` charges an
 account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before anything leaves
@@ -107,7 +107,6 @@ if TYPE_CHECKING:
     from accord.state.accounts import set_budget as set_budget
     from accord.table.layout import Layout as Layout
     from accord.table.layout import read_layout as read_layout
-    from accord.table.sources.query import Query as Query
 
 
 @cache

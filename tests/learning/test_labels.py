@@ -15,7 +15,6 @@ from accord.errors import DataError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.learning.labels import read_labels
-from accord.table.sources.query import Query
 from tests.learning.worlds import DRAFT
 
 AGREED = parse_agreement(DRAFT)
@@ -108,9 +107,8 @@ def test_labels_of_a_database_are_read_at_once(tmp_path: Path) -> None:
         base.execute("CREATE TABLE l (id_a, id_b, match)")
         base.executemany("INSERT INTO l VALUES (?, ?, ?)", [("a0", "b0", 1), ("a1", "b1", 0)])
         base.commit()
-        for source in (f"sqlite:{tmp_path}/l.db?table=l", Query(base, "SELECT * FROM l")):
-            found = read_labels(source, A, B)
-            assert [rows.tolist() for rows in (*found.matches, *found.others)] == [[0], [0], [1], [1]]
+    found = read_labels(f"sqlite:{tmp_path}/l.db?table=l", A, B)
+    assert [rows.tolist() for rows in (*found.matches, *found.others)] == [[0], [0], [1], [1]]
 
 
 def test_labels_without_ids_are_told_what_they_are() -> None:

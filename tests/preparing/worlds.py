@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -60,27 +59,11 @@ def _polars(folder: Path) -> Any:
     return polars.DataFrame(ROWS)
 
 
-def _lazy(folder: Path) -> Any:
-    return _polars(folder).lazy()
-
-
 def _duckdb(folder: Path) -> Any:
     import duckdb
 
     rows = shop()
     return duckdb.connect().from_arrow(rows)
-
-
-def _query(folder: Path) -> Any:
-    import sqlite3
-
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE shop (sku, title, maker, price, phone)")
-    connection.executemany("INSERT INTO shop VALUES (:sku, :title, :maker, :price, :phone)", ROWS)
-    query = accord.Query(connection, "SELECT * FROM shop")
-    # Whoever asked for it has the query alone.
-    weakref.finalize(query, connection.close)
-    return query
 
 
 FORMS: dict[str, Callable[[Path], Any]] = {
@@ -89,7 +72,5 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "stream": lambda folder: shop().to_reader(),
     "pandas": _pandas,
     "polars": _polars,
-    "lazy": _lazy,
     "duckdb": _duckdb,
-    "query": _query,
 }

@@ -24,9 +24,7 @@ from accord.ranges import distinct
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.opened import REFUSED, OpenTable
-from accord.table.sources.database import names_of
 from accord.table.sources.opening import TableLike, column_names, find_place, open_table
-from accord.table.sources.query import find_relation
 
 _IDS = ("id_a", "id_b")
 _MATCH = "match"
@@ -72,9 +70,6 @@ def _named(source: TableLike) -> tuple[TableLike, list[str]]:
     place = find_place(source)
     if place is not None:
         return source, column_names(place, Layout())
-    relation = find_relation(source)
-    if relation is not None:
-        return source, names_of(relation)
     try:
         reader = pa.RecordBatchReader.from_stream(source)
     except REFUSED:

@@ -51,7 +51,6 @@ from accord.state.placing_key import find_placing_key
 from accord.state.runs import StoredRun, find_unfinished, open_run, remove_leftovers
 from accord.table.address import Address
 from accord.table.sources.opening import find_place
-from accord.table.sources.query import Query
 from accord.workers.choice import WorkerSource, choose_workers
 from accord.workers.pool import ProcessPool
 from accord.workers.resources import Peak
@@ -242,7 +241,7 @@ def _require_same_table(own: Ready, known: Manifest) -> None:
         raise StateError(
             path=own.state.run(known.run),
             reason="your data is not what the run began with",
-            mend=_CHANGED if isinstance(find_place(data) or data, Address | Query) else _OTHER,
+            mend=_CHANGED if isinstance(find_place(data), Address) else _OTHER,
         )
 
 

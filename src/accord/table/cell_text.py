@@ -8,10 +8,10 @@
     any other moment, and a time       `2026-01-31 12:30:00`, and behind a point what there is of a second
     a moment in a time zone            in UTC, `2026-01-31 12:30:00+00:00`; at midnight, too
 
-Raw bytes and nested values are no text. A column of Python's may have some among texts: it is `MIXED`, so
+Raw bytes and nested values are no text. A column of SQLite's may have some among texts: it is `MIXED`, so
 that they are faults of their own and change nothing of the cells beside them.
 
-Rows of drivers that speak no Arrow become batches of text: every cell by itself, as a csv would have it,
+Rows of SQLite, which speaks no Arrow, become batches of text: every cell by itself, as a csv would have it,
 whatever the rows beside it hold. That all cells of a batch were whole numbers is noted beside them, for
 whoever writes them into a table again.
 """
@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ _TEXT = pa.large_string()
 _MOST_WHOLE = 2**53
 MIXED = pa.struct([pa.field("accord: text", _TEXT), pa.field("accord: no text", _TEXT)])
 """Cells of text among others that are raw bytes or nested, of which only the kind is known."""
-_BYTES, _NESTED = "large_binary", "nested"
+_BYTES = "large_binary"
 _WHOLE = {b"accord": b"whole numbers"}
 
 
@@ -61,7 +60,7 @@ def without_text(cells: pa.Array) -> dict[str, NDArray[np.bool_]]:
     if cells.type != MIXED:
         return {str(cells.type): np.asarray(pc.is_valid(cells))} if is_no_text(cells.type) else {}
     kinds = pc.struct_field(cells, 1)
-    known = dict.fromkeys([_BYTES, _NESTED, *kinds.unique().drop_null().to_pylist()])
+    known = dict.fromkeys([_BYTES, *kinds.unique().drop_null().to_pylist()])
     return {kind: np.asarray(pc.fill_null(pc.equal(kinds, kind), False)) for kind in known}
 
 
@@ -81,7 +80,7 @@ def from_python(cells: Sequence[Any]) -> pa.Array:
         return pa.array(cells, _TEXT)
     if kinds == {float}:
         return to_text(pa.array(cells, pa.float64()))
-    odd = [_kind_without_text(cell) for cell in cells]
+    odd = [_BYTES if isinstance(cell, bytes) else None for cell in cells]
     # What a text is without its letters is judged later, with those that came as texts.
     pairs = zip(cells, odd, strict=True)
     texts = pa.array(
@@ -92,14 +91,8 @@ def from_python(cells: Sequence[Any]) -> pa.Array:
     return pa.StructArray.from_arrays([texts, pa.array(odd, _TEXT)], fields=list(MIXED))
 
 
-def _kind_without_text(cell: object) -> str | None:
-    if isinstance(cell, bytes | bytearray | memoryview):
-        return _BYTES
-    return _NESTED if isinstance(cell, list | tuple | dict | set) else None
-
-
 def as_text(cell: Any) -> str | None:
-    """One of Python's cells, which is no raw bytes and not nested, as text."""
+    """A cell of SQLite or of a workbook, which is no raw bytes, as text."""
     if isinstance(cell, str) or cell is None:
         return cell or None
     if isinstance(cell, bool):
@@ -107,12 +100,7 @@ def as_text(cell: Any) -> str | None:
     if isinstance(cell, float):
         written: str = _write_floats(pa.array([cell], pa.float64()))[0].as_py()
         return written
-    if isinstance(cell, Decimal):
-        return f"{cell:f}"
     if isinstance(cell, datetime):
-        # A day in some time zone is no day everywhere: it stays a moment.
-        if cell.tzinfo is not None:
-            return _short(cell.astimezone(UTC).replace(tzinfo=None).isoformat(" ")) + "+00:00"
         return cell.date().isoformat() if cell.time() == time() else _short(cell.isoformat(" "))
     if isinstance(cell, time):
         return _short(cell.isoformat())

@@ -1,4 +1,4 @@
-"""Tables in databases → Arrow record batches: what DuckDB, SQLite, PostgreSQL and queries in Python share.
+"""Tables in databases → Arrow record batches: what DuckDB, SQLite and PostgreSQL share.
 
 A relation is a table or a query that can be read once: from one state of the database, and without a way to
 change it. Its rows have no order, so whoever loads them sorts them by id.

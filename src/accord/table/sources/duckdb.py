@@ -1,6 +1,6 @@
-"""DuckDB → Arrow record batches: a file of its own, or a relation that Python has made.
+"""A DuckDB file → Arrow record batches.
 
-A file is opened to be read, without access to other files, to the network or to extensions, and nothing that
+It is opened to be read, without access to other files, to the network or to extensions, and nothing that
 it holds or that a query says can change that: the configuration is locked. It is read in one statement, which
 sees one state.
 """
@@ -34,7 +34,7 @@ _SAID = {
     "SyntaxException": ("the query is not one that DuckDB understands", _TRY),
     "PermissionException": (
         "it would read files of other kinds, the network or extensions",
-        "Accord lets DuckDB read its own file alone: copy what is needed into it, or give a relation.",
+        "Accord lets DuckDB read its own file alone: copy what is needed into it, or give an Arrow table.",
     ),
     "InvalidInputException": ("the query would change something", "It must be one SELECT."),
     "ConversionException": ("a cell cannot be converted as the query asks", _TRY),
@@ -42,7 +42,7 @@ _SAID = {
     "OutOfMemoryException": ("it takes more memory than DuckDB may have", "Ask for fewer rows or columns."),
     "ConnectionException": (
         "this process has it open in another way",
-        "Close that connection, or give its relation.",
+        "Close that connection.",
     ),
     "IOException": (
         "it is not a DuckDB file, or another process writes to it",
@@ -63,38 +63,22 @@ class DuckdbFile:
             self._database = library.connect(str(address.file), read_only=True, config=_SEALED)
 
     def names(self) -> list[str]:
-        return self._relation().names()
-
-    def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return self._relation().read(columns)
-
-    def _relation(self) -> DuckdbRelation:
         with _told(self._name):
-            return DuckdbRelation(self._database.sql(select(["*"], self._source)), self._name)
-
-    def close(self) -> None:
-        self._database.close()
-
-
-class DuckdbRelation:
-    """A relation of somebody's own connection, who answers for what it may do."""
-
-    def __init__(self, relation: Any, name: str = "The relation") -> None:
-        self._relation, self._name = relation, name
-
-    def names(self) -> list[str]:
-        return [str(name) for name in self._relation.columns]
+            return [str(name) for name in self._select(["*"]).columns]
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with _told(self._name):
-            chosen = self._relation.project(", ".join(plain_columns(columns)))
+            chosen = self._select(plain_columns(columns))
             # The name of the method depends on DuckDB's version.
             read = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
             with read(CHUNK) as reader:
                 yield from reader
 
+    def _select(self, columns: Sequence[str]) -> Any:
+        return self._database.sql(select(columns, self._source))
+
     def close(self) -> None:
-        """It is its owner's."""
+        self._database.close()
 
 
 def _library(address: Address) -> Any:

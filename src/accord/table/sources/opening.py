@@ -13,7 +13,7 @@ import glob
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -28,7 +28,6 @@ from accord.table.sources.duckdb import DuckdbFile
 from accord.table.sources.parquet import ENDINGS as _PARQUET
 from accord.table.sources.parquet import is_many, open_parquet, parquet_columns, parquet_files
 from accord.table.sources.postgres import PostgresTable
-from accord.table.sources.query import Query, find_relation
 from accord.table.sources.sqlite import SqliteFile
 from accord.table.sources.xlsx import open_xlsx, xlsx_header
 
@@ -39,15 +38,9 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-class LazyTable(Protocol):
-    """A lazy frame of polars."""
-
-    def collect_schema(self) -> Any: ...
-
-
 Place = Path | Address
 """Where a table is that its name says: a file, a folder, or a table in a database."""
-TableLike = str | Place | Query | LazyTable | ArrowTable
+TableLike = str | Place | ArrowTable
 """What may be given as a table: its place, as a text or not; or what Python has of one."""
 
 _CSV = (".csv", ".tsv", ".txt")
@@ -74,13 +67,11 @@ def find_place(source: object) -> Place | None:
 
 
 def require_table(argument: str, given: object) -> None:
-    """Raise unless it is a place, a query, or speaks Arrow."""
-    if hasattr(given, "__arrow_c_stream__") or isinstance(given, str | Path | Address | Query):
-        return
-    if find_relation(given) is None:
+    """Raise unless it is a place, or speaks Arrow."""
+    if not hasattr(given, "__arrow_c_stream__") and not isinstance(given, str | Path | Address):
         expected = (
             "a table: a file by its path (a text or a Path), an address such as 'duckdb:FILE?table=NAME', "
-            "accord.Query(connection, sql), or anything that speaks Arrow"
+            "or anything that speaks Arrow"
         )
         raise wrong(argument, given, expected)
 
@@ -88,8 +79,6 @@ def require_table(argument: str, given: object) -> None:
 def input_places(source: object) -> tuple[Place, ...]:
     """The files with that of their ids, or the table of a database, that are read, so that nothing is written
     over them."""
-    if isinstance(source, Query):
-        return source.places()
     place = find_place(source)
     if place is None:
         return ()
@@ -135,11 +124,6 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
         return open_relation(_relation(place), place.name, columns)
     if place is not None:
         return _open_file(place, columns, layout)
-    relation = find_relation(source)
-    if relation is not None:
-        opened = open_relation(relation, "the table", columns)
-        opened.is_file = False
-        return opened
     reader = _stream(source)
     require_columns(columns, reader.schema.names, "the table")
     return OpenTable("the table", guard(reader, "the table", columns), is_file=False)
@@ -191,7 +175,8 @@ def column_names(source: TableLike, layout: Layout) -> list[str]:
     """The names of a table's columns, for its owner who asks for them."""
     place = find_place(source)
     if place is None:
-        return _names_of_object(source)
+        # *Requires* that it can be read more than once.
+        return list(_stream(source).schema.names)
     if isinstance(place, Address):
         return names_of(_relation(place))
     kind = kind_of(place)
@@ -207,18 +192,10 @@ def column_names(source: TableLike, layout: Layout) -> list[str]:
         raise UnreadableError(path=place, reason=brief(error), mend="Is it what its name says?") from None
 
 
-def _names_of_object(source: TableLike) -> list[str]:
-    """The names of the columns of what Python has. *Requires* that it can be read more than once."""
-    relation = find_relation(source)
-    if relation is not None:
-        return names_of(relation)
-    return list(_stream(source).schema.names)
-
-
 def keep_readable(source: TableLike) -> TableLike:
     """The table, so that it can be read more than once: a stream is read to its end and kept. What is a table
     already is taken as it is, without a copy."""
-    if find_place(source) is not None or find_relation(source) is not None:
+    if find_place(source) is not None:
         return source
     return _stream(source).read_all()
 
