@@ -38,7 +38,6 @@ _PLACES = {
     "PassSpec": "`[[blocking.pass]]`",
     "Caps": "A cap for each side",
     "Privacy": "`[protocol.A]` and `[protocol.B]` of `laplace`",
-    "LocalSide": "`[protocol.A]` and `[protocol.B]` of `local-dp`",
     "OtherEngine": "Engines without options",
     "Bloom": "The encoder `bloom`",
     "Hash": "The encoder `hash`",
@@ -100,9 +99,7 @@ class _Whole:
     def __init__(self) -> None:
         self.schema = Agreement.model_json_schema()
         self.classes = {known.__name__: known for known in _all_specs(Spec)}
-        # What no agreement may name is not shown.
-        leaky = {name for name, known in self.classes.items() if getattr(known, "leaky", "")}
-        self.parts = {name: part for name, part in self.schema["$defs"].items() if name not in leaky}
+        self.parts = self.schema["$defs"]
 
     @cached_property
     def pages(self) -> dict[str, list[str]]:

@@ -46,10 +46,7 @@ CHAPTERS = (
 )
 
 INSIDE = {
-    "protocols/index": (
-        *("protocols/laplace", "protocols/routed", "protocols/all-pairs", "protocols/psi"),
-        *("protocols/psi-expand", "protocols/local-dp", "protocols/leaky"),
-    )
+    "protocols/index": ("protocols/laplace", "protocols/routed", "protocols/all-pairs", "protocols/psi")
 }
 """Pages that stand under another page, in this order."""
 

@@ -1,5 +1,7 @@
 """`python -m reproduction NAME`, or `make reproduce`: rebuild the paper's evaluation, from a checkout.
 
+`python -m reproduction accord COMMAND …` is the command line of Accord with what the laboratory plugs in.
+
 Results are csv files to which every finished point is added, so a run that was cut off goes on. What was
 asked for goes to stdout, the rest to stderr. It ends with
 
@@ -23,7 +25,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord import AccordError
+from accord import AccordError, plugins
+from accord.cli import main as accord
 from accord.cli.words import as_options
 from reproduction.audit.command import app as audits
 
@@ -236,6 +239,11 @@ def _judge(lab: Lab, out: Path) -> None:
 
 def main() -> None:
     """Run one part and end with its exit code."""
+    plugins.load("reproduction.plugins")
+    if sys.argv[1:2] == ["accord"]:
+        sys.argv = sys.argv[1:]
+        accord()
+        return
     try:
         if sys.argv[1:2] == ["audit"]:
             audits(sys.argv[2:], prog_name="python -m reproduction audit")

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from accord import Agreement, simulate
-from accord.privacy.randomised_response import best_spread, compared, compared_public
 from reproduction.lab import Lab, Size
+from reproduction.protocols.randomised_response import best_spread, compared, compared_public
 from reproduction.settings import EPSILONS
 from reproduction.sweep import Experiment, Measures, Point
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from statistics import mean, stdev
 
 from accord import Agreement
-from accord.protocols.balls import expansion
 from reproduction.lab import Lab, Setup, Size
+from reproduction.protocols.balls import expansion
 from reproduction.settings import EPSILONS, PRUNED, all_pairs, laplace
 from reproduction.sweep import Experiment, Measures, Point
 

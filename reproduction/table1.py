@@ -25,6 +25,7 @@ from accord.agreement.adjusting import adjust
 from reproduction.audit.cases import WHY, built_in, options
 from reproduction.audit.protocol import audit
 from reproduction.lab import Lab, Setup, Size
+from reproduction.local import local_dp
 from reproduction.settings import DELTA, laplace
 from reproduction.size import gamma
 from reproduction.sweep import Experiment, Measures, Point, Row
@@ -109,8 +110,8 @@ def _with(agreement: Agreement, method: str) -> Agreement:
         case "laplace-suppress":
             return adjust(agreement, protocol=method, epsilon="1.6")
         case "local-dp":
-            return adjust(
-                agreement, protocol=method, epsilon="1.6", window=agreement.plan.bins // 2, greedy=False
+            return local_dp(
+                agreement, {"window": agreement.plan.bins // 2, "epsilon": "1.6", "sides": "both"}
             )
     return adjust(agreement, protocol=method, greedy=False)
 

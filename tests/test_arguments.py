@@ -217,7 +217,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "greedy": ("no", 1),
             "answer": TEXT,
             "answer_epsilon": ([1], True, b"1"),
-            **{name: ("3", True, 1.5) for name in ("prune", "window", "spread", "records_per_person", "cap")},
+            **{name: ("3", True, 1.5) for name in ("prune", "records_per_person", "cap")},
         },
     ),
     accord.learned_about: (
@@ -398,7 +398,7 @@ def test_the_command_line_says_options() -> None:
 # -- suggestions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["all-pairs", "psi", "psi-expand"])
+@pytest.mark.parametrize("name", ["all-pairs", "psi"])
 def test_a_table_for_a_side_that_a_protocol_does_not_have(name: str) -> None:
     plain = AGREED.to_toml()
     body = plain[: plain.index("[protocol")] + f'[protocol]\nname = "{name}"\n[protocol.A]\nepsilon = 1\n'

@@ -49,17 +49,9 @@ B_CROWD: worlds.Rows = [(5, 6), (6, 5), (5, 5), (5, 4), (6, 6), (6, 7), (8, 8)]
 """Of one side at most four records have the same x, and three the same y."""
 
 
-def _points(rows: worlds.Rows, prefix: str) -> pa.Table:
+def points(rows: worlds.Rows, prefix: str) -> pa.Table:
     x, y = zip(*rows, strict=True)
     return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
-
-
-def _by_key(rule: str = worlds.RULE, **options: Any) -> Agreement:
-    """Points with x as the key of sixteen bins."""
-    made = worlds.agreement(rule=rule).model_dump(mode="json")
-    made["blocking"] = [{"kind": "key", "field": "x"}]
-    made["protocol"] = options
-    return Agreement.model_validate(made)
 
 
 def _noise(name: str) -> Agreement:
@@ -67,12 +59,6 @@ def _noise(name: str) -> Agreement:
     return worlds.agreement(A=privacy, B=privacy)
 
 
-def _leaky(name: str, **options: Any) -> Agreement:
-    made = worlds.agreement().model_dump(mode="json")
-    return Agreement.model_validate(made | {"protocol": {"name": name, **options}})
-
-
-_LOCAL: dict[str, Any] = {"name": "local-dp", "window": 2, "A": {"epsilon": "2"}, "B": {"epsilon": "1"}}
 _EXACT = "same(x) and same(y)"
 
 IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
@@ -87,12 +73,6 @@ IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "all-pairs": lambda: worlds.agreement(protocol="all-pairs"),
     "all-pairs, not greedy": lambda: worlds.agreement(protocol="all-pairs", greedy=False),
     "psi": lambda: worlds.agreement(protocol="psi", rule=_EXACT),
-    "psi-expand": lambda: worlds.agreement(protocol="psi-expand"),
-    "local-dp": lambda: _by_key(**_LOCAL),
-    "local-dp, candidates": lambda: _by_key(**_LOCAL, rule=worlds.WITHOUT_INDEX),
-    "local-dp, one side public": lambda: _by_key(**_LOCAL | {"A": {"public": True}}, greedy=False),
-    "blocking": lambda: _leaky("blocking"),
-    "laplace-suppress": lambda: _leaky("laplace-suppress", epsilon="1"),
 }
 SECURE: Mapping[str, Callable[[], Agreement]] = {
     "laplace": lambda: worlds.agreement(style="replicate", slab=4),
@@ -114,7 +94,7 @@ ROUTED: Mapping[str, Callable[[], Agreement]] = {
     "sum": lambda: asking(routed("x", "y", cap=4), _SUM),
 }
 GENERATED: Mapping[str, Callable[..., Generated]] = {"products": generate_products, "places": generate_places}
-WHOLE = ("greedy", "plain", "all-pairs", "psi", "psi-expand", "routed")
+WHOLE = ("greedy", "plain", "all-pairs", "psi", "routed")
 CUT = {"greedy": 20, "plain": 20, "routed": 50}
 """After how many messages a run is cut: in the middle of a step."""
 
@@ -239,9 +219,9 @@ def _fix(patch: pytest.MonkeyPatch, name: str) -> None:
 
 def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     """Every transcript by its name."""
-    many = _points(A_ROWS, "a"), _points(B_ROWS, "b")
-    crowds = _points(A_CROWD, "a"), _points(B_CROWD, "b")
-    few = _points(A_ROWS[:4], "a"), _points(B_ROWS[:3], "b")
+    many = points(A_ROWS, "a"), points(B_ROWS, "b")
+    crowds = points(A_CROWD, "a"), points(B_CROWD, "b")
+    few = points(A_ROWS[:4], "a"), points(B_ROWS[:3], "b")
     found: dict[str, Callable[[], dict[str, Any]]] = {}
 
     def add(name: str, engine: str, make: Callable[[], Agreement], tables: tuple[pa.Table, pa.Table]) -> None:
@@ -256,9 +236,8 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name in ("all-pairs", "all-pairs, not greedy"):
         for engine in ("paillier", "paillier-packed"):
             add(name, engine, IN_THE_CLEAR[name], few)
-    for name in ("psi", "psi-expand"):
-        add(f"{name}, asked by A", "ot", IN_THE_CLEAR[name], many)
-        add(f"{name}, asked by B", "ot", IN_THE_CLEAR[name], many[::-1])
+    add("psi, asked by A", "ot", IN_THE_CLEAR["psi"], many)
+    add("psi, asked by B", "ot", IN_THE_CLEAR["psi"], many[::-1])
     for name, make in ROUTED.items():
         for engine in ("ideal", "ot"):
             add(f"routed, {name}", engine, make, crowds)

@@ -26,11 +26,8 @@ def test_a_protocol_without_bins_has_no_blocking_and_there_is_a_way_back() -> No
     [
         ("all-pairs", {"epsilon": "1"}),
         ("psi", {"greedy": True}),
-        ("psi-expand", {"prune": 5}),
-        ("local-dp", {"delta": "1e-5"}),
-        ("laplace", {"window": 3}),
-        ("laplace-suppress", {"greedy": True}),
-        ("blocking", {"epsilon": "1"}),
+        ("routed", {"prune": 5}),
+        ("laplace", {"cap": 3}),
     ],
 )
 def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str, Any]) -> None:

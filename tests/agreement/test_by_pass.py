@@ -57,9 +57,6 @@ def test_the_best_number_of_buckets_is_that_of_the_formula(sizes: tuple[int, int
 
 
 def test_protocols_without_noise_have_no_best() -> None:
-    plain = agreement("both").model_dump(mode="json")
-    public = Agreement.model_validate(plain | {"protocol": {"name": "blocking"}})
-    assert best_buckets(public, (1000, 1000)) == [None]
     assert best_buckets(worlds.agreement(protocol="all-pairs"), (1000, 1000)) == []
 
 

@@ -79,21 +79,14 @@ def test_a_grid_must_fit_its_fields() -> None:
 
 
 def test_sound_agreements_of_the_other_protocols_read_back() -> None:
-    sides = "\n[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
     for text in (
         changed('name = "psi"', "same(day) and same(brand)", blocking=False),
-        changed('name = "psi-expand"', "same(day) and hamming(name) <= 3", blocking=False),
-        changed(f'name = "local-dp"\nwindow = 8{sides}'),
-        changed(f'name = "local-dp"\nwindow = 8\nspread = 2\ngreedy = false{sides}'),
+        changed('name = "all-pairs"', blocking=False),
     ):
         agreed = parse_agreement(text)
         again = parse_agreement(agreed.to_toml())
         assert again == agreed
         assert again.digest == agreed.digest
-
-
-LOCAL = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1"
-ONE = 'name = "local-dp"\nwindow = 1'
 
 
 @pytest.mark.parametrize(
@@ -102,43 +95,12 @@ ONE = 'name = "local-dp"\nwindow = 1'
         (changed('name = "psi"', "same(day)"), "psi compares everything; remove the blocking"),
         (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
         (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
-        (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),
-        (changed('name = "psi-expand"', "not same(day)", blocking=False), "psi-expand cannot list"),
-        (changed('name = "psi-expand"', "hamming(name) <= 9", blocking=False), "3,160,457,386 values"),
-        (changed('name = "psi-expand"', "same(day) and within(day, 2 days)", blocking=False), "field once"),
-        (changed(f'name = "local-dp"\nwindow = 1\n{LOCAL}', blocking=False), "local-dp needs a blocking"),
-        (changed(f'name = "local-dp"\nwindow = 497\n{LOCAL}'), "at most the 496 bins"),
-        (changed(f'name = "local-dp"\nwindow = 2\nspread = 3\n{LOCAL}'), "spread must be at most the window"),
-        (changed(f'name = "local-dp"\nwindow = 0\n{LOCAL}'), "greater than or equal to 1"),
-        (changed(f'name = "local-dp"\n{LOCAL}'), "'window' is missing"),
-        (
-            changed(f"{ONE}\n[protocol.A]\npublic = true\n[protocol.B]\npublic = true"),
-            "protects nothing if both sides are public",
-        ),
-        (
-            changed(f"{ONE}\n[protocol.A]\n[protocol.B]\nepsilon = 1"),
-            "needs either epsilon, or public = true",
-        ),
-        (
-            changed(f"{ONE}\n[protocol.A]\npublic = true\nepsilon = 1\n[protocol.B]\nepsilon = 1"),
-            "needs either epsilon, or public = true",
-        ),
-        (changed('name = "blocking"'), "blocking leaks, so no agreement may name it"),
-        (changed('name = "laplace-suppress"\nepsilon = 1'), "laplace-suppress leaks"),
     ],
 )  # fmt: skip
 def test_what_a_protocol_needs(text: str, problem: str) -> None:
     found = [fault for fault in faults(text) if problem in fault]
     assert len(found) == 1, faults(text)
     assert found[0].startswith("line ")
-
-
-def test_local_dp_needs_keys_and_not_a_grid() -> None:
-    text = starter_text("places", "00000000")
-    start, end = text.index("[protocol]"), text.index("# What each side")
-    sides = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1\n"
-    text = text[:start] + f'[protocol]\nname = "local-dp"\nwindow = 1\n{sides}\n' + text[end:]
-    assert any("block by key alone" in fault for fault in faults(text))
 
 
 def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
@@ -270,17 +232,10 @@ def test_parts_as_tables_of_their_own_have_their_lines() -> None:
 def test_which_protocols_take_passes() -> None:
     passes = with_passes()
     head, rest = passes[: passes.index("[protocol]")], passes[passes.index("# What each side") :]
-    for protocol, problem in (
-        (
-            f"{ONE}\n{LOCAL}",
-            "local-dp has one report per record, but each pass would need its own; keep one pass",
-        ),
-        ('name = "all-pairs"', "all-pairs compares everything; remove the blocking"),
-    ):
-        (fault,) = [
-            f for f in faults(f"{head}[protocol]\n{protocol}\n{rest}") if "line" in f and problem in f
-        ]
-        assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")
+    problem = "all-pairs compares everything; remove the blocking"
+    found = faults(f'{head}[protocol]\nname = "all-pairs"\n{rest}')
+    (fault,) = [f for f in found if "line" in f and problem in f]
+    assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")
 
 
 _RARE = """[fields.rare]
@@ -329,7 +284,6 @@ def test_a_class_of_frequencies_is_no_key() -> None:
     [
         ("psi", True, "which a rule with 'not', 'missing', 'rarity' or a score may deny"),
         ("psi", False, "psi finds equal values and not 'rarity(rare) >= 1'"),
-        ("psi-expand", False, "psi-expand cannot list what 'rarity(rare) >= 1' accepts"),
     ],
 )
 def test_sets_of_values_know_no_classes(protocol: str, simulated: bool, problem: str) -> None:

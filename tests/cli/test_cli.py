@@ -358,33 +358,6 @@ def test_an_unexpected_error_shows_no_value(tmp_path: Path) -> None:
     assert "SECRET" not in done.stderr
 
 
-def test_a_leaky_protocol_says_so_first_and_cannot_be_agreed_on(shop: Path) -> None:
-    files = ("a.csv", "b.csv", "--agreement", "agreement.toml")
-    for protocol in ("blocking", "laplace-suppress"):
-        shown = accord(shop, "simulate", *files, "--protocol", protocol, "--seed", "1")
-        assert shown.returncode == 0, shown.stderr
-        assert shown.stdout.startswith("LEAKY: ")
-    text = (shop / "agreement.toml").read_text()
-    head, tail = text[: text.index("[protocol]")], text[text.index("# What each side") :]
-    (shop / "leaky.toml").write_text(f'{head}[protocol]\nname = "blocking"\n{tail}')
-    refused = accord(shop, "check", "leaky.toml")
-    assert refused.returncode == 3
-    assert "blocking leaks, so no agreement may name it" in refused.stderr
-
-
-@pytest.mark.parametrize("window", ["60", pytest.param("496", marks=pytest.mark.slow)])
-def test_options_of_local_dp(shop: Path, window: str) -> None:
-    shown = accord(
-        shop, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--json", "--seed", "1",
-        "--protocol", "local-dp", "--set", f"window={window}", "--set", "spread=2", "--set", "epsilon=3",
-    )  # fmt: skip
-    assert shown.returncode == 0, shown.stderr
-    facts = json.loads(shown.stdout)
-    assert (facts["epsilon"], facts["delta"]) == ({"A": 3.0, "B": 3.0}, {"A": 0.0, "B": 0.0})
-    # Every bin is compared with each of all 496.
-    assert facts["recall"] == 1 if window == "496" else 0.1 < facts["recall"] < 1
-
-
 def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> None:
     text = (shop / "agreement.toml").read_text()
     (tmp_path / "people.toml").write_text(
@@ -416,7 +389,7 @@ def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> 
         ("epsilon", "--set OPTION=VALUE"),
         ("prune=many", "--set prune is a whole number"),
         ("greedy=maybe", "--set greedy is true or false"),
-        ("window=3", "laplace has no option window"),
+        ("cap=3", "laplace has no option cap"),
     ],
 )
 def test_slips_in_what_is_set(typed: str, message: str, shop: Path) -> None:

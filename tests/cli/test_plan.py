@@ -67,7 +67,7 @@ def test_the_newcomers_example_is_told_that_all_pairs_is_cheaper(folder: Path) -
 def test_the_choice_is_written_from_counts_and_holds_nothing_else(folder: Path) -> None:
     run(folder, "--records", "50", "60", "--write", "new.toml")
     written = read_agreement(folder / "new.toml")
-    assert written.protocol.name == "psi-expand"
+    assert written.protocol.name == "all-pairs"
     assert written.rule == agreement().rule
     assert written.expected is None
     text = (folder / "new.toml").read_text()

@@ -178,14 +178,6 @@ def test_what_local_mechanisms_compare() -> None:
         assert least <= response <= gaussian <= places
 
 
-def test_the_page_on_local_mechanisms_rounds_these_shares() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    (row,) = re.findall(r"^\| 1\.6 \| (0\.\d{4}) \| (0\.\d{4}) \| 0\.\d{4} \| 0\.\d{4} \|$", PAGE, re.M)
-    any_, response = (f"{100 * float(share):.0f} %" for share in row)
-    local = (docs / "protocols" / "local-dp.md").read_text()
-    assert re.findall(r"\d+ %", local[local.index("## Cost") :]) == [response, any_]
-
-
 def test_how_much_noise_a_place_gets_and_what_a_near_promise_would_cost() -> None:
     deviation = hypot(HEIGHT, WIDTH) / allowed(1.6)
     assert f"σ is {deviation / WIDTH:.1f} times the width" in PAGE

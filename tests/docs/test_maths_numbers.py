@@ -22,12 +22,12 @@ from accord.privacy.losses import replacement
 from accord.privacy.noise import exact_delta
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace
-from accord.privacy.noise_suppress import delta as suppressed_delta
-from accord.privacy.randomised_response import both_in_block
 from accord.secure.circuit import AtMost, Hamming, Input, Node, Opened
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.held import layout_of
 from reproduction.audit.bounds import at_least, at_most, epsilon_bound
+from reproduction.protocols.noise_suppress import delta as suppressed_delta
+from reproduction.protocols.randomised_response import both_in_block
 from tests.docs.test_numbers import DOCS, sections
 from tests.privacy import test_noise_laplace as laplace
 

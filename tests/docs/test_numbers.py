@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 
 from accord.privacy.calibration import as_claimed
-from accord.privacy.noise_suppress import delta
 
 DOCS = Path(__file__).parents[2] / "docs"
 _FENCE = re.compile(r"^```.*?^```", re.M | re.S)
@@ -80,11 +79,3 @@ def test_the_deviations_of_noise_are_computed() -> None:
     for epsilon, said in zip(head[1].split(" | "), row[1].split(" | "), strict=True):
         deviation = as_claimed("geometric", epsilon, "2^-40").noise.window.deviation
         assert f"{deviation:.2g}" == said, (epsilon, deviation)
-
-
-def test_what_suppression_leaks_is_computed() -> None:
-    page = (DOCS / "protocols" / "leaky.md").read_text()
-    rows = re.findall(r"^\| ([\d.]+) \| (0\.\d+) \| (0\.\d+) \| (0\.\d+) \|$", page, re.M)
-    assert len(rows) == 2
-    for epsilon, *said in rows:
-        assert said == [f"{delta(float(epsilon), n):.3f}" for n in (1, 5, 50)]

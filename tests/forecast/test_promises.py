@@ -13,7 +13,6 @@ from accord.privacy.budget import Budget
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import AllPairs, Cost, Promise, released
 from accord.side import Side
-from reproduction.audit.cases import built_in, options
 from tests.protocols import worlds
 
 HALF = Promise(Cost(Fraction(1, 2), Fraction("1e-9")))
@@ -66,17 +65,6 @@ def test_the_budget_is_asked(budget: Budget, allowed: bool) -> None:
     assert (found.refusal == "") == allowed
     if not allowed:
         assert found.refusal.startswith("no new release: ")
-
-
-def test_local_dp_and_what_promises_nothing() -> None:
-    local = side_facts(built_in(options("local-dp", "0.5", ""))[0].agreement, Side.A, None)
-    assert (local.cost, local.noise) == (Cost(Fraction(1, 2), Fraction(0)), None)
-    assert local.again is not None
-    assert local.again.sums == Cost(Fraction(5), Fraction(0))
-    leaky = built_in(options("blocking", "", ""))[0].agreement
-    facts = side_facts(leaky, Side.A, 10)
-    assert (facts.cost, facts.again, facts.warnings) == (None, None, ())
-    assert afterwards(leaky, Side.A, None, "patients", [], 0, Budget()) is None
 
 
 def test_a_side_that_promises_to_people() -> None:

@@ -63,7 +63,7 @@ def test_workers_share_the_comparisons_and_nothing_else() -> None:
         assert found[n].seconds.expected < found[1].seconds.expected
 
 
-CASES = {"products": None, "places": None, "all pairs": "all-pairs", "local-dp": "local-dp"}
+CASES = {"products": None, "places": None, "all pairs": "all-pairs"}
 """The protocol, if not the agreed one."""
 
 
@@ -73,21 +73,17 @@ CASES = {"products": None, "places": None, "all pairs": "all-pairs", "local-dp":
 def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(case: str) -> None:
     kind = "places" if case == "places" else "products"
     make = generate_places if kind == "places" else generate_products
-    made = make(2000 if case == "local-dp" else 150, None, 1, True)
+    made = make(150, None, 1, True)
     agreed = adjust(starter(kind), protocol=CASES[case], greedy=False)
     run = simulate(made.a, made.b, agreed, engine="ot", seed=1).runs[0]
     found = planned(agreed, made, run.matches)
     assert found.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
     assert found.bytes.expected == pytest.approx(run.bytes, rel=0.1)
-    if case != "local-dp":
-        assert found.dummies.expected == pytest.approx(run.dummies_a + run.dummies_b, rel=0.1, abs=1)
+    assert found.dummies.expected == pytest.approx(run.dummies_a + run.dummies_b, rel=0.1, abs=1)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "rule"), [("psi", "same(x) and same(y)"), ("psi-expand", "within(x, 1) and same(y)")]
-)
-def test_intersections_cost_what_they_look_up_and_send(protocol: str, rule: str) -> None:
-    agreed = agreement(protocol=protocol, rule=rule)
+def test_an_intersection_costs_what_it_looks_up_and_sends() -> None:
+    agreed = agreement(protocol="psi", rule="same(x) and same(y)")
     rows = [{"id": f"r{i}", "x": i % 16, "y": i % 7} for i in range(60)]
     table = pa.Table.from_pylist(rows)
     run = simulate(table, table, agreed, engine="ot", seed=1).runs[0]
@@ -125,14 +121,6 @@ def test_an_intersection_is_priced_at_every_size(size: int, seconds: float, mebi
     assert found.seconds.expected == pytest.approx(seconds + costs._SET_UP, rel=0.25)
     assert found.memory.low <= mebibytes << 20 <= found.memory.high
     assert found.work.network < found.work.processor
-
-
-def test_more_values_than_a_store_holds_are_refused_and_not_priced() -> None:
-    expand = agreement(protocol="psi-expand", rule="within(x, 1) and same(y)")
-    for side, sizes in ((Side.A, (10, 100_000_001)), (Side.B, (100_000_001, 10))):
-        problem = expand.protocol.refuse_sizes(expand.task, side, *sizes)
-        assert problem.startswith("psi-expand would ask for 100,000,001 values, more than 100,000,000.")
-        assert not expand.protocol.refuse_sizes(expand.task, side, *(min(n, 100_000_000) for n in sizes))
 
 
 def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,4 +87,4 @@ def test_what_is_no_fault_of_the_data_is_raised(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError):
         accord.check(agreement(), tmp_path / "nothing.csv")
     with pytest.raises(AgreementError):
-        accord.check(accord.adjust(agreement(), protocol="blocking"), rows)
+        accord.check(accord.adjust(agreement(), protocol="psi"), rows)

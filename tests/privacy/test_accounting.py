@@ -19,16 +19,12 @@ from accord.privacy.events import (
     Cost,
     Event,
     ExactAnswer,
-    Intersection,
     NoisyCounts,
     Promise,
-    PublicBins,
-    Reports,
     Routing,
     released,
 )
 from accord.privacy.noise_geometric import Geometric
-from accord.privacy.randomised_response import Response
 from tests.privacy.definition import enumerated_delta
 
 if TYPE_CHECKING:
@@ -63,7 +59,7 @@ def test_what_is_promised_together() -> None:
     """An exact answer leaves the numbers as they are, and the sum with a condition; alone it has no sum."""
     exactly, routed = ExactAnswer(), Routing("leave-out")
     assert promised([]) == NO_COST
-    assert promised([exactly, PublicBins()]) is None
+    assert promised([exactly]) is None
     mixed = promised([exactly, HALF])
     assert mixed is not None
     assert (mixed.epsilon, mixed.delta) == (HALF.cost.epsilon, HALF.cost.delta)
@@ -194,21 +190,6 @@ def test_the_order_of_events_does_not_matter() -> None:
     assert exact(one).delta(Fraction(1)) == pytest.approx(exact(two).delta(Fraction(1)), rel=1e-12)
 
 
-def test_reports_compose_exactly() -> None:
-    """Twice the same reports: at most 2ε, and at each smaller ε the δ of the two responses convolved."""
-    response = Response(8, 2, Fraction(1))
-    total = exact([Reports(response)] * 2)
-    high, low = 2 * float(response.high), 2 * float(response.low)
-    level = 1 - high - low
-    at_one_and_a_half = high * high * (1 - math.exp(1.5 - 2))
-    at_a_half = high * high * (1 - math.exp(0.5 - 2)) + 2 * high * level * (1 - math.exp(0.5 - 1))
-    assert total.delta(Fraction(3, 2)) == pytest.approx(at_one_and_a_half, rel=1e-9)
-    assert total.delta(Fraction(1, 2)) == pytest.approx(at_a_half, rel=1e-9)
-    assert total.delta(Fraction(2)) < 1e-80
-    assert basic([Reports(response)] * 2) == Cost(Fraction(2), Fraction(0))
-    assert spent([Reports(response), Intersection(), PublicBins()], Fraction(1, 10**6)) <= 1.0
-
-
 @pytest.mark.parametrize("name", ["geometric", "gaussian"])
 @pytest.mark.parametrize(("times", "epsilon"), [(1, "0.7"), (5, "3")])
 def test_dp_accounting_agrees_on_people(name: str, times: int, epsilon: str) -> None:
@@ -220,16 +201,6 @@ def test_dp_accounting_agrees_on_people(name: str, times: int, epsilon: str) -> 
     )
     assert low * (1 - 1e-6) <= ours <= high * (1 + 1e-6)
     assert spent([event] * 10, Fraction(1, 1000)) < 10
-
-
-def test_reports_of_a_person_are_as_many_reports() -> None:
-    response = Response(8, 2, Fraction(1, 3))
-    person, single = exact([Reports(response, 3)]), exact([Reports(response)] * 3)
-    for eighths in range(9):
-        together, apart = (total.delta(Fraction(eighths, 8)) for total in (person, single))
-        assert together == pytest.approx(apart, rel=1e-12)
-    assert person.delta(Fraction(1)) < 1e-80
-    assert basic([Reports(response, 3)]) == Cost(Fraction(1), Fraction(0))
 
 
 def test_at_less_delta_than_was_spent_no_epsilon_is_proved() -> None:

@@ -9,7 +9,7 @@ import pytest
 from accord.errors import BudgetError
 from accord.privacy.budget import Budget, check, left
 from accord.privacy.calibration import calibrate
-from accord.privacy.events import AllPairs, Cost, Promise, PublicBins, released
+from accord.privacy.events import AllPairs, Cost, Promise, released
 
 
 def promise(epsilon: str, delta: str = "1e-9") -> Promise:
@@ -66,13 +66,6 @@ def test_exact_composition_allows_what_the_sum_does_not() -> None:
 def test_what_is_left_is_never_negative() -> None:
     assert left(LIMIT, [promise("3")]) == Cost(Fraction(0), Fraction("1e-6") - Fraction("1e-9"))
     assert left(Budget(None, 3), []) is None
-
-
-def test_no_limit_allows_bins_that_the_agreement_calls_public() -> None:
-    """Whoever writes the agreement could else have them at no cost."""
-    with pytest.raises(BudgetError, match="shows the bin of every record"):
-        check("d", Budget(Cost(Fraction(9), Fraction(0))), [], 0, PublicBins())
-    check("d", Budget(), [], 0, PublicBins())
 
 
 @pytest.mark.parametrize("epsilon", [900, 1000])

@@ -19,8 +19,6 @@ from accord.privacy.events import (
     NoisyAnswer,
     NoisyCounts,
     Promise,
-    PublicBins,
-    Reports,
     Routing,
     covered_records,
     decode,
@@ -28,30 +26,25 @@ from accord.privacy.events import (
     is_free,
     released,
 )
-from accord.privacy.randomised_response import Response
 
 EVENTS: list[Event] = [
     AllPairs(),
     Promise(Cost(Fraction(1, 3), Fraction(1, 2**40))),
     Intersection(),
-    PublicBins(),
     ExactAnswer(),
     Routing(""),
     Routing("leave-out"),
     Routing("refuse"),
     NoisyAnswer(Fraction(1, 3)),
     NoisyAnswer(Fraction(1, 3), "refuse"),
-    Reports(Response(16, 3, Fraction(3, 2), 2)),
-    Reports(Response(16, 3, Fraction(3, 2))),
     released(calibrate("geometric", "0.1", "2^-40", 2)),
     released(calibrate("gaussian", "1.6", "1e-5", 3)),
     released(calibrate("paper", "1.6", "1e-5")),
     released(calibrate("geometric", "0.1", "2^-40", 2, records_per_person=3)),
-    Reports(Response(16, 3, Fraction(3, 2)), 4),
 ]
 
 
-PEOPLE = encode(Reports(Response(16, 3, Fraction(1)), 7))
+PEOPLE = encode(released(calibrate("geometric", "0.1", "2^-40", 2, records_per_person=7)))
 BAD_NUMBERS = (b"0", b"-1", b"1", b"21", b"2.0", b'"2"', b"true", b"null")
 NOISY = next(event for event in EVENTS if isinstance(event, NoisyCounts))
 
@@ -85,8 +78,6 @@ def test_different_events_have_different_bytes() -> None:
         encode(NOISY).replace(b'"geometric"', b'"uniform"'),
         encode(NOISY)[:-1],
         encode(AllPairs()) + b" " * 5000,
-        encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":17'),
-        encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":"3"'),
         *(PEOPLE.replace(b'"records_per_person":7', b'"records_per_person":' + n) for n in BAD_NUMBERS),
     ],
 )
@@ -105,9 +96,7 @@ def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
     assert released(broken).cost.delta == Fraction(broken.delta_exact) > Fraction(1, 10**5)
     for free in (AllPairs(), Intersection()):
         assert free.cost == Cost(Fraction(0), Fraction(0))
-    for unpromised in (ExactAnswer(), PublicBins()):
-        assert unpromised.cost is None
-    assert Reports(Response(16, 3, Fraction(1))).cost == Cost(Fraction(1), Fraction(0))
+    assert ExactAnswer().cost is None
 
 
 def test_the_condition_is_part_of_the_cost() -> None:
@@ -140,14 +129,11 @@ def test_one_record_a_person_does_not_stand_in_the_bytes() -> None:
     event = released(calibrate("geometric", "1.6", "1e-5"))
     assert encode(event) == known
     assert decode(known) == event
-    reports = b'{"accord event":1,"bins":16,"epsilon":"1","kind":"Reports","spread":3,"start":0}'
-    assert encode(Reports(Response(16, 3, Fraction(1)))) == reports
 
 
 def test_an_event_for_people_costs_what_is_promised_to_a_person() -> None:
     noisy = released(calibrate("geometric", "0.1", "1e-5", 1, records_per_person=5))
     assert (noisy.cost, noisy.records_per_person) == (Cost(Fraction(1, 10), Fraction(1, 10**5)), 5)
-    assert Reports(Response(16, 3, Fraction(1, 5)), 5).cost == Cost(Fraction(1), Fraction(0))
 
 
 def test_what_could_not_be_read_again_is_not_written() -> None:

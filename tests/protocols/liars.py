@@ -91,7 +91,7 @@ def run_altered(
     """A asks, B lists, and a message of one of them is changed; A has two matches."""
     entropy = Seeded(1)
     own_a = worlds.side(agreed, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
-    own_b = worlds.side(agreed, Side.B, [(1, 2), (5, 5), (14, 14)], entropy, partner=3)
+    own_b = worlds.side(agreed, Side.B, [(1, 1), (5, 5), (14, 14)], entropy, partner=3)
     a, b = worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine)
     if side is Side.A:
         return run_pair(altered(a, number, change), b)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.protocols.base import Leakage
 from accord.secure.ideal import IdealEngine
@@ -38,20 +37,8 @@ def test_greedy_shows_the_fields_of_the_blocking_too() -> None:
 
 
 def test_psi_tells_nothing_of_bins() -> None:
-    for protocol in ("psi", "psi-expand"):
-        told = worlds.agreement(protocol=protocol).leakage(Side.A)
-        assert facts(told) == (0, Fraction(0), Fraction(0), ("x", "y"), (), False, "nothing")
-
-
-def test_local_dp_tells_reports_or_what_is_public() -> None:
-    plain = worlds.agreement(rule="same(x)").model_dump(mode="json")
-    plain["blocking"] = [{"kind": "key", "field": "x"}]
-    plain["protocol"] = {"name": "local-dp", "A": {"epsilon": "2"}, "B": {"public": True}, "window": 3}
-    agreed = Agreement.model_validate(plain)
-    about_a, about_b = (agreed.leakage(side) for side in Side)
-    assert (about_a.guarantee.told, about_a.bins) == ("reports", 16)
-    assert (about_a.epsilon, about_a.delta) == (Fraction(2), Fraction(0))
-    assert (about_b.guarantee.told, about_b.epsilon, about_b.delta) == ("true bins", None, None)
+    told = worlds.agreement(protocol="psi").leakage(Side.A)
+    assert facts(told) == (0, Fraction(0), Fraction(0), ("x", "y"), (), False, "nothing")
 
 
 def test_views_hold_what_each_side_was_sent() -> None:

@@ -29,7 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {"greedy": False},
     "passes": {"greedy": False, "blocking": worlds.passes("x", "y", "grid")},
     "greedy passes": {"blocking": worlds.passes("x", "y", "both", "around")},
-    "psi-expand": {"protocol": "psi-expand"},
+    "psi": {"protocol": "psi", "rule": "same(x) and same(y)"},
 }
 
 

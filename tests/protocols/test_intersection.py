@@ -1,4 +1,4 @@
-"""PSI and PSI with expansion: the exact rule, messages that tell only public sizes, partners that lie."""
+"""PSI: equality of its fields, messages that tell only public sizes, partners that lie."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ points = st.tuples(st.integers(0, 15), st.integers(0, 15))
 clustered = st.tuples(st.integers(0, 3), st.integers(0, 3))
 tables = st.lists(points, max_size=12) | st.lists(clustered, max_size=9)
 
-EXPAND = worlds.agreement(protocol="psi-expand")
 EQUAL = worlds.agreement(protocol="psi", rule="same(x) and same(y)")
 
 
@@ -59,37 +58,28 @@ def test_psi_finds_equal_records_duplicates_included(a: worlds.Rows, b: worlds.R
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == equal(a, b)
 
 
-@given(tables, tables, st.integers(0, 9))
-def test_expansion_finds_what_the_rule_accepts(a: worlds.Rows, b: worlds.Rows, seed: int) -> None:
-    left, right, _ = worlds.link(EXPAND, a, b, seed)
-    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
-
-
 @settings(max_examples=6)
 @given(st.lists(clustered, max_size=6), st.lists(clustered, max_size=6))
 def test_with_real_cryptography(a: worlds.Rows, b: worlds.Rows) -> None:
-    for agreed, truth in ((EQUAL, equal(a, b)), (EXPAND, worlds.textbook(a, b))):
-        left, right, _ = worlds.link(agreed, a, b, engine=OtEngine())
-        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == truth
-        assert left.partner_size == len(b)
+    left, right, _ = worlds.link(EQUAL, a, b, engine=OtEngine())
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == equal(a, b)
+    assert left.partner_size == len(b)
 
 
-def shop(rule: str, protocol: str) -> Agreement:
+def shop(rule: str) -> Agreement:
     """The world of all kinds of fields, where values may be missing."""
     plain = EQUAL.model_dump(mode="json")
     fields = {name: spec.model_dump(mode="json") for name, spec in world.FIELDS.items()}
-    changed = {"fields": fields, "rule": rule, "protocol": {"name": protocol}, "disclose": {}}
+    changed = {"fields": fields, "rule": rule, "disclose": {}}
     return Agreement.model_validate(plain | changed)
 
 
 SHOPS = [
-    shop(rule, protocol)
-    for rule, protocol in (
-        ("same(code) and same(brand)", "psi"),
-        ("same(hour) and within(x, 1)", "psi-expand"),
-        ("hamming(name) <= 1", "psi-expand"),
-        ("same(code, alias) and same(alias) and same(code)", "psi"),
-        ("within(x, z, 0.5) and same(colour, brand)", "psi-expand"),
+    shop(rule)
+    for rule in (
+        "same(code) and same(brand)",
+        "same(code, alias) and same(alias) and same(code)",
+        "same(x, z)",
     )
 ]
 
@@ -116,11 +106,11 @@ def test_psi_of_a_fuzzy_rule_is_equality_of_its_fields() -> None:
     a, b = [(1, 1), (5, 5)], [(1, 2), (5, 5)]
     left, _, _ = worlds.link(fuzzy, a, b)
     assert worlds.pairs_of_a(left) == [(1, 1)]
-    assert str(Psi(name="psi").sought(fuzzy.rule)) == "same(x) and same(y)"
+    assert Psi(name="psi").listing(fuzzy.task, Side.A).names == ("x", "y")
 
 
 def test_who_lists() -> None:
-    """One value a record: the larger table; a ball: the smaller; always exactly one side."""
+    """One value a record: the larger table; several: the smaller; always exactly one side."""
     for own, partner in ((3, 9), (9, 3), (5, 5)):
         for size in (1, 5):
             assert lists(Side.A, own, partner, size) != lists(Side.B, partner, own, size)
@@ -132,22 +122,22 @@ def test_who_lists() -> None:
 def test_status_is_public_and_columns_are_disclosed() -> None:
     seen: list[Status] = []
     entropy = Seeded(1)
-    own_a = worlds.side(EXPAND, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
-    own_b = worlds.side(EXPAND, Side.B, [(1, 2), (14, 14)], entropy, partner=2)
+    own_a = worlds.side(EQUAL, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
+    own_b = worlds.side(EQUAL, Side.B, [(1, 1), (14, 14)], entropy, partner=2)
     own_a = replace(own_a, watch=seen.append)
     engine = IdealEngine()
-    left, right = run_pair(run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine))
-    assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
+    left, right = run_pair(run(EQUAL.task, own_a, engine), run(EQUAL.task, own_b, engine))
+    assert left.partner_columns.to_pylist() == [{"x": "1", "y": "1"}]
     assert right.partner_columns.to_pylist() == [{"x": "1", "y": "1"}]
-    assert seen[-1] == Status(12, 12, 1), "two values asked, two balls of five listed"
-    assert left.comparisons == right.comparisons == 12
+    assert seen[-1] == Status(4, 4, 1), "two values asked, two listed"
+    assert left.comparisons == right.comparisons == 4
 
 
-def test_an_expansion_that_is_too_large_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LINES", 24)
+def test_a_table_that_is_too_large_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LINES", 4)
     rows = [(i, i) for i in range(5)]
-    with pytest.raises(UsageError, match="would list 25 values, more than 24"):
-        worlds.link(EXPAND, rows, rows)
+    with pytest.raises(UsageError, match="would list 5 values, more than 4"):
+        worlds.link(EQUAL, rows, rows)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=20))
@@ -170,17 +160,14 @@ def shape(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> tuple[object, ..
     return tuple((v.sent, tuple(map(len, v.received)), v.outcome.comparisons) for v in seen.values())
 
 
-@pytest.mark.parametrize("agreed", [EQUAL, EXPAND], ids=["psi", "psi-expand"])
 @pytest.mark.parametrize("sizes", [(4, 6), (6, 4), (5, 5)])
-def test_sizes_of_messages_depend_on_table_sizes_and_output_alone(
-    agreed: Agreement, sizes: tuple[int, int]
-) -> None:
+def test_sizes_of_messages_depend_on_table_sizes_and_output_alone(sizes: tuple[int, int]) -> None:
     """One pair matches; the other records are all alike, or all different, or at the border of the range."""
     n, m = sizes
     spread = [(5, 5), *((0, 2 * i) for i in range(n - 1))], [(5, 5), *((15, 2 * i) for i in range(m - 1))]
     alike = [(5, 5), *[(0, 0)] * (n - 1)], [(5, 5), *[(15, 15)] * (m - 1)]
     inner = [(5, 5), *((8, 2 * i) for i in range(n - 1))], [(5, 5), *((11, 7) for i in range(m - 1))]
-    shapes = {shape(agreed, *tables) for tables in (spread, alike, inner)}
+    shapes = {shape(EQUAL, *tables) for tables in (spread, alike, inner)}
     assert len(shapes) == 1
 
 
@@ -195,18 +182,18 @@ def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
 
 
 def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:
-    """Nine records with one ball: without numbering, its five values would each stand there nine times."""
-    lines = lines_of(EXPAND, [(8, 8)] * 9, 1)
-    assert len(lines) == 45
+    """Nine records with one value: without numbering, it would stand there nine times."""
+    lines = lines_of(EQUAL, [(8, 8)] * 9, 1)
+    assert len(lines) == 9
     for part in (lines[:, :12], lines[:, 12:]):
-        assert len({row.tobytes() for row in part}) == 45
+        assert len({row.tobytes() for row in part}) == 9
     tags = lines[:, :8].copy().view("<u8")[:, 0]
     assert (np.diff(tags.astype(object)) > 0).all()
 
 
 def test_lines_and_questions_are_fresh_in_every_run() -> None:
-    first = lines_of(EXPAND, [(8, 8)] * 9, 1)
-    other = lines_of(EXPAND, [(8, 8)] * 9, 2)
+    first = lines_of(EQUAL, [(8, 8)] * 9, 1)
+    other = lines_of(EQUAL, [(8, 8)] * 9, 2)
     assert not {row.tobytes()[12:] for row in first} & {row.tobytes()[12:] for row in other}
     said = []
     for seed in (1, 2):
@@ -248,33 +235,33 @@ FROM_B: list[tuple[int, Change, str]] = [
 @pytest.mark.parametrize(("number", "change", "problem"), OF_MATCHES)
 def test_an_asker_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(EXPAND, Side.A, number, change, IdealEngine())
+        run_altered(EQUAL, Side.A, number, change, IdealEngine())
 
 
 def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(naming, "memory", lambda: 0)
     with pytest.raises(PeerError, match="where this machine has memory for 0"):
-        run_altered(EXPAND, Side.A, 1, lambda message: message, IdealEngine())
+        run_altered(EQUAL, Side.A, 1, lambda message: message, IdealEngine())
 
 
 @pytest.mark.parametrize(("number", "change", "problem"), FROM_B)
 def test_a_lister_that_lies_is_refused(number: int, change: Change, problem: str) -> None:
     with pytest.raises(PeerError, match=problem):
-        run_altered(EXPAND, Side.B, number, change, IdealEngine())
+        run_altered(EQUAL, Side.B, number, change, IdealEngine())
 
 
 @given(st.sampled_from(list(Side)), st.integers(1, 8), st.integers(0, 2**16), st.integers(1, 255))
 def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
     side: Side, number: int, place: int, flip: int
 ) -> None:
-    check_flipped(EXPAND, side, number, place, flip, IdealEngine())
+    check_flipped(EQUAL, side, number, place, flip, IdealEngine())
 
 
 @pytest.mark.slow
 @settings(max_examples=15)
 @given(st.sampled_from(list(Side)), st.integers(1, 12), st.integers(0, 2**16), st.integers(1, 255))
 def test_so_it_is_with_real_cryptography(side: Side, number: int, place: int, flip: int) -> None:
-    check_flipped(EXPAND, side, number, place, flip, OtEngine())
+    check_flipped(EQUAL, side, number, place, flip, OtEngine())
 
 
 def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:

@@ -43,7 +43,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "all-pairs": {"rule": SCORE, "protocol": "all-pairs"},
     "passes": {"rule": POINTS, "greedy": False, "blocking": worlds.passes("grid", "around")},
     "psi": {"rule": PAIRS, "protocol": "psi"},
-    "psi-expand": {"rule": POINTS, "protocol": "psi-expand"},
 }
 
 
@@ -92,7 +91,6 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "plain": {"rule": SCORE, "greedy": False},
     "all-pairs": {"rule": POINTS, "protocol": "all-pairs", "greedy": False},
     "psi": {"rule": PAIRS, "protocol": "psi"},
-    "psi-expand": {"rule": POINTS, "protocol": "psi-expand"},
 }
 
 
@@ -125,7 +123,7 @@ def test_by_ids_the_set_is_the_same_in_whatever_order_rows_come(xs: list[int], o
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("kind", ["greedy", "plain", "psi-expand"])
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
 def test_without_it_all_pairs_are_kept_and_as_much_is_sent(kind: str) -> None:
     rows = [(3, 3), (3, 4)]
     with_it, without = agreement(**KINDS[kind]), worlds.agreement(**KINDS[kind])
@@ -193,7 +191,7 @@ def test_fields_that_the_rule_denies_are_refused_in_an_intersection(monkeypatch:
 
     monkeypatch.setattr(naming, "Disclosed", lying)
     with pytest.raises(PeerError, match="a match that the rule denies"):
-        worlds.link(agreement(**KINDS["psi-expand"]), [(3, 3)], [(3, 3), (12, 8)])
+        worlds.link(agreement(**KINDS["psi"]), [(3, 3)], [(3, 3), (12, 8)])
 
 
 @pytest.mark.parametrize(("kind", "module"), [("plain", linkage), ("psi", intersection)])

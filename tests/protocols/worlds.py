@@ -32,7 +32,7 @@ def agreement(**options: Any) -> Agreement:
     chosen."""
     style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
     rule = options.pop("rule", RULE)
-    whole = name in ("all-pairs", "psi", "psi-expand")
+    whole = name in ("all-pairs", "psi")
     promised = not whole and name != "routed"
     privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}
     grid: dict[str, Any] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style}

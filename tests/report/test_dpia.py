@@ -46,20 +46,11 @@ def _changed(agreed: Agreement, **changes: Any) -> Agreement:
     return Agreement.model_validate(agreed.model_dump(mode="json") | changes)
 
 
-def _local() -> Agreement:
-    promise = {"epsilon": "1"}
-    protocol = {"name": "local-dp", "A": promise, "B": promise, "window": 1}
-    key = [{"kind": "key", "field": "x"}]
-    plain = _changed(agreement(), protocol={"name": "all-pairs"}, blocking=[])
-    return _changed(plain, protocol=protocol, blocking=key, rule="same(x) and same(y)")
-
-
 ROUTED = faults.agreement("routed")
 AGREEMENTS = {
     **{kind: starter(kind) for kind in ("products", "places", "people")},
-    **{name: faults.agreement(name) for name in ("psi", "psi-expand")},
+    "psi": faults.agreement("psi"),
     "all-pairs": agreement(protocol="all-pairs"),
-    "local-dp": _local(),
     "routed": ROUTED,
     "count": _changed(ROUTED, output={"answer": "count", "epsilon": "1"}, disclose=NOBODY),
     "exact": _changed(ROUTED, output={"answer": "count", "exact": True}, disclose=NOBODY),

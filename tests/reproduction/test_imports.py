@@ -86,7 +86,7 @@ def test_the_list_holds_nothing_that_is_not_used() -> None:
         ("from accord.run.link import link", "accord.run.link"),
         ("import accord.cli.terminal as t", "accord.cli.terminal"),
         ("def f():\n    from accord.kernel import kernel", "accord.kernel"),
-        ("from accord.protocols.parts.schedule import Round", "accord.protocols.parts.schedule"),
+        ("from accord.planning.plan import make_plan", "accord.planning.plan"),
         ("from accord.simulations import x", "accord.simulations"),
         ("from accord import run", "accord.run"),
         ("import accord\naccord.run.link", "accord.run"),
@@ -104,7 +104,7 @@ def test_what_is_not_allowed_would_be_noticed(source: str, fault: str) -> None:
         "import accord\naccord.simulate, accord.Agreement",
         "from accord import Agreement, __version__",
         "from accord.datasets.places import THETA\nfrom accord.datasets import places",
-        "from accord.protocols.balls import expansion",
+        "from accord.protocols.psi import Psi",
         "import numpy\nfrom reproduction.lab import Lab\nfrom . import lab",
     ],
 )

@@ -54,7 +54,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "one-to-one": {"greedy": False},
     "routed": {"name": "routed", "cap": 3},
 }
-INTERSECTIONS = {"psi": "same(x) and same(y)", "psi-expand": "euclidean(x, y) <= 1"}
+INTERSECTIONS = {"psi": "same(x) and same(y)"}
 """With their rules; they are not resumed before their end."""
 
 

@@ -34,7 +34,7 @@ from accord.peer.frames import Frame, Kind
 from accord.peer.frames import decode_header as decode_frame
 from accord.privacy.noise_answers import TwoSided
 from accord.program import own_environment
-from accord.protocols import laplace, local_dp
+from accord.protocols import laplace
 from accord.protocols.parts import slots
 from accord.protocols.parts.slots import Slots
 from accord.run import link
@@ -122,22 +122,12 @@ def choose(plan: Plan) -> None:
             return CHEATS[plan.get("cheat", "")](np.array(counts), true_counts(self, records))
 
         vars(laplace)["NoisyCounts"].draw = dummies
-    if (reports := plan.get("reports")) is not None:
-
-        def reported(self: Any, records: Records, entropy: Entropy) -> Any:
-            others = iter(reports[""])
-            ids = sorted(records.ids.to_pylist(), key=str.encode)
-            told = [reports[name] if name in reports else next(others) for name in ids]
-            return np.array([*told, *others])
-
-        vars(local_dp)["ReportedBins"].draw = reported
     if (answer := plan.get("answer")) is not None:
         TwoSided.draw = lambda self, count, entropy: [answer] * count  # type: ignore[method-assign]
     if plan.get("cheat") == "rows left out are not counted":
         vars(link)["load_records"] = lambda *given: replace(load_records(*given), left_out=0)
     order = plan.get("first", [])
-    for module in (slots, local_dp):
-        vars(module)["shuffle_slots"] = placing(slots.shuffle_slots, order)
+    vars(slots)["shuffle_slots"] = placing(slots.shuffle_slots, order)
     vars(local)["start_module"] = starting(plan)
 
 

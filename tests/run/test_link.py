@@ -93,13 +93,6 @@ def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
     assert made[-1] == "asked"
 
 
-def local_dp() -> Agreement:
-    """Reports of A's records over all bins of x, in a window that compares every pair; B is public."""
-    plain = agreement().model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
-    sides = {"A": {"epsilon": "2"}, "B": {"public": True}}
-    return Agreement.model_validate(plain | {"protocol": {"name": "local-dp", **sides, "window": 16}})
-
-
 def one_to_one(agreed: Agreement) -> Agreement:
     return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": "pairs"})
 
@@ -114,14 +107,12 @@ def one_to_one(agreed: Agreement) -> Agreement:
         agreement(rule=WITHOUT_INDEX, sort=False),
         agreement(prune=20),
         agreement(protocol="psi", rule="same(x)"),
-        agreement(protocol="psi-expand"),
-        local_dp(),
         one_to_one(agreement(protocol="all-pairs", rule="within(x, 8)")),
         one_to_one(agreement(greedy=False, rule="within(x, 8) and within(y, 8)")),
     ],
     ids=[
         *("laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"),
-        *("psi", "psi-expand", "local-dp", "one to one", "one to one, not greedy"),
+        *("psi", "one to one", "one to one, not greedy"),
     ],
 )
 def test_both_sides_hold_what_simulate_finds(

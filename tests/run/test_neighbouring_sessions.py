@@ -38,13 +38,6 @@ INSTEAD: dict[str, dict[Side, Rows]] = {
     "left out": {Side.A: [("A3", None, 2)], Side.B: [("B4", None, 9)]},
 }
 COUNTS = {Side.A: [9] * 4, Side.B: [12] * 4}
-REPORTS: dict[Side, dict[str, Any]] = {
-    side: {name: 7 * place % 16 for place, (name, *_) in enumerate(TABLES[side])} | {"": [3]} for side in Side
-}
-"""Of everybody but who is replaced, in whose place another reports what it did."""
-for one in Side:
-    REPORTS[one].pop(STRANGERS[one][0])
-    REPORTS[one][{Side.A: "A6", Side.B: "B5"}[one]] = 15
 
 
 def agreement(kind: str = "plain", **changes: Any) -> Agreement:
@@ -57,14 +50,6 @@ def agreement(kind: str = "plain", **changes: Any) -> Agreement:
 def with_options(kind: str, **options: Any) -> Agreement:
     plain = agreement(kind).model_dump(mode="json")
     return agreement(kind, protocol=plain["protocol"] | options)
-
-
-def local_dp() -> Agreement:
-    plain = agreement("psi").model_dump(mode="json")
-    plain |= {"one_to_one": False, "blocking": [{"kind": "key", "field": "x"}]}
-    own = {"epsilon": "1"}
-    plain["protocol"] = {"name": "local-dp", "window": 4, "greedy": False, "A": own, "B": own}
-    return Agreement.model_validate(plain)
 
 
 def answering(kind: str = "routed", **output: Any) -> Agreement:
@@ -82,9 +67,7 @@ def session(
 ) -> Session:
     """Both tables, that of a side with others in the place of a stranger."""
     rows = TABLES | ({} if instead is None else {side: replaced(side, instead)})
-    plans: dict[Side, Plan] = {
-        one: {"counts": COUNTS[one], "reports": REPORTS[one], "answer": 1} for one in Side
-    }
+    plans: dict[Side, Plan] = {one: {"counts": COUNTS[one], "answer": 1} for one in Side}
     if getattr(agreed.protocol, "greedy", False):
         for one in Side:
             plans[one]["first"] = MATCHED[one]
@@ -128,14 +111,12 @@ KINDS = {
     "all-pairs greedy": agreement("all-pairs"),
     "routed": agreement("routed"),
     "psi": agreement("psi"),
-    "psi-expand": agreement("psi-expand"),
     "a count": answering(answer="count", epsilon="1"),
     "an exact sum": answering(
         answer="sum", exact=True, of={"side": "B", "column": "y", "low": 0, "high": 20}
     ),
     "an exact count of all pairs": answering("all-pairs", answer="count", exact=True),
     "pairs for A": agreement("routed", output={"to": "A"}),
-    "local-dp": local_dp(),
     "dual": agreement("plain", engine="dual"),
 }
 
@@ -233,7 +214,7 @@ def test_a_run_that_is_cut_and_resumed_looks_the_same(agreed: Agreement, cut: in
 
 
 WIDE = {"type": "number", "min": 0, "max": 1023, "step": 1, "missing": "skip"}
-LARGER = ("plain", "greedy", "all-pairs", "routed", "psi", "psi-expand", "a count")
+LARGER = ("plain", "greedy", "all-pairs", "routed", "psi", "a count")
 
 
 def larger(kind: str) -> Agreement:

@@ -46,7 +46,7 @@ EXPECTED = {
             (b"A6", b"B5", 15, 15, 15, 15),
         ]
     )
-    for kind in (*faults.KINDS, "psi-expand")
+    for kind in faults.KINDS
 }
 EXPECTED["one-to-one"] = EXPECTED["plain"].replace(b'"A0","B7","1","1","2","1"\n', b"")
 EXPECTED["psi"] = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n"A6","B5","15","15","15","15"\n'
@@ -434,14 +434,13 @@ def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind:
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["psi", pytest.param("psi-expand", marks=pytest.mark.slow)])
-def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, tmp_path: Path) -> None:
+def test_an_intersection_that_was_cut_is_not_asked_again(every: int, tmp_path: Path) -> None:
     """Both refuse alike unless both have kept it all; to link again is a run of its own."""
-    _, wire = whole_intersection(tmp_path / "whole", kind)
+    _, wire = whole_intersection(tmp_path / "whole", "psi")
     to_a = sum(sender is Side.B for sender, _ in wire.passed)
     seen = set()
     for number, cut in enumerate(cuts(len(wire.passed), to_a, every)):
-        both = faults.offices(tmp_path / str(number), kind)
+        both = faults.offices(tmp_path / str(number), "psi")
         faults.link(both, cut)
         name = faults.common_run(both)
         if name is None:
@@ -454,7 +453,7 @@ def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, 
             assert len(office.ledger.runs()) == 1
             assert steps == (0, 0) or faults.stored(office, name) == before[side]
         if steps in ((0, 0), (2, 2)):
-            faults.require_done(ending, both, EXPECTED[kind])
+            faults.require_done(ending, both, EXPECTED["psi"])
             continue
         for side in Side:
             assert isinstance(ending[side], RefusedError)
@@ -462,7 +461,7 @@ def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, 
             assert not both[side].out.exists()
             assert open_run(both[side].state, name).manifest.resumes == 0
         if number % 10 == 0:
-            faults.require_done(faults.link(both), both, EXPECTED[kind])
+            faults.require_done(faults.link(both), both, EXPECTED["psi"])
             assert [len(o.ledger.runs()) for o in both.values()] == [2, 2]
     # One side is ahead where the last message of a step was lost.
     assert {(1, 1), (2, 2)} < seen
@@ -515,13 +514,13 @@ def test_an_asker_does_not_ask_again_and_again(tmp_path: Path, monkeypatch: pyte
 def test_too_many_lines_are_refused_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both = faults.offices(tmp_path, "psi-expand")
-    monkeypatch.setattr(intersection, "MOST_LINES", 39)
+    both = faults.offices(tmp_path, "psi")
+    monkeypatch.setattr(intersection, "MOST_LINES", 8)
     ending = faults.link(both)
     for side, office in both.items():
         assert isinstance(ending[side], RefusedError)
-        assert "would list 40 values, more than 39" in str(ending[side])
+        assert "would list 9 values, more than 8" in str(ending[side])
         assert not office.ledger.runs()
         assert office.run is None
-    monkeypatch.setattr(intersection, "MOST_LINES", 40)
-    faults.require_done(faults.link(both), both, EXPECTED["psi-expand"])
+    monkeypatch.setattr(intersection, "MOST_LINES", 9)
+    faults.require_done(faults.link(both), both, EXPECTED["psi"])

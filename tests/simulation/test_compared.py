@@ -42,7 +42,7 @@ def crowded() -> Agreement:
     return parse_agreement(re.sub(r"\[\[blocking.pass\]\].*?\[disclose\]", PASSES, text, flags=re.S))
 
 
-@pytest.mark.parametrize("options", [None, {}, {"prune": 40}, {"protocol": "laplace-suppress"}])
+@pytest.mark.parametrize("options", [None, {}, {"prune": 40}])
 def test_the_curve_at_the_agreed_threshold_is_what_the_run_found(options: dict[str, Any] | None) -> None:
     agreement = crowded() if options is None else adjust(agree(), **options)
     made = people(200)

@@ -29,8 +29,6 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     delta: Number | None = None,
     prune: int | None = None,
     greedy: bool | None = None,
-    window: int | None = None,
-    spread: int | None = None,
     records_per_person: int | None = None,
     cap: int | None = None,
     answer: str | None = None,
@@ -44,7 +42,7 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
     require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_text_or_none("protocol", protocol, "all-pairs")
     given: dict[str, object] = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread, "records_per_person": records_per_person, "cap": cap}
+    given |= {"records_per_person": records_per_person, "cap": cap}
     for name, value in given.items():
         _require_kind(name, value)
     changed = agreement.model_dump(mode="json")

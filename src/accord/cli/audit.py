@@ -144,7 +144,6 @@ def _side_json(facts: SideFacts) -> dict[str, Any]:
         "records_per_person": facts.records_per_person,
         "delta_exact": noise.delta_exact if noise else None,
         "kept": noise.kept if noise else None,
-        "public": facts.public,
         "beyond_epsilon": facts.beyond,
         "noise": noise.name if noise else None,
         "bins_per_record": noise.bins_per_record if noise else None,

@@ -8,7 +8,7 @@ from typing import Any
 from accord.errors import UsageError
 from accord.wording import did_you_mean
 
-_NUMBERS = ("records_per_person", "prune", "window", "spread", "cap")
+_NUMBERS = ("records_per_person", "prune", "cap")
 _TEXTS = ("epsilon", "delta", "noise")
 _FLAGS = {"true": True, "false": False}
 _KNOWN = (*_TEXTS, *_NUMBERS, "greedy")

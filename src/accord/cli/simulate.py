@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
-_PROTOCOLS = (
-    "Instead of the agreed: laplace, routed, all-pairs, local-dp, psi, psi-expand; or, leaky and for "
-    "simulations only, blocking, laplace-suppress."
-)
+_PROTOCOLS = "Instead of the agreed: laplace, routed, all-pairs, psi."
 
 
 def simulate(
@@ -67,8 +64,7 @@ def simulate(
             "--set",
             metavar="OPTION=VALUE",
             help="Another option of the protocol, on both sides, instead of the agreed: epsilon, delta, "
-            "noise, records_per_person, prune, greedy; of local-dp window, spread; of routed cap; "
-            "repeatable.",
+            "noise, records_per_person, prune, greedy; of routed cap; repeatable.",
         ),
     ] = None,
     answer: Annotated[

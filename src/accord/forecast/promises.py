@@ -59,8 +59,6 @@ class SideFacts:
     """Of whom the cost is for."""
     whom: str
     """The same in words."""
-    public: bool
-    """Whether the agreement calls the bins of this side public."""
     exact: bool
     """Whether an exact answer is asked for."""
     noise: Setting | None
@@ -83,8 +81,6 @@ class SideFacts:
 
     def tell_nothing(self) -> str:
         """Why nothing is promised. *Requires* that there is no cost."""
-        if self.public:
-            return "the agreement calls the bins of this side public"
         return (
             "an exact answer promises nothing"
             if self.exact
@@ -128,7 +124,6 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
         cost=cost,
         records_per_person=several,
         whom="for each record, whether or not it matches" if agreement.output.epsilon else whom(several),
-        public=agreement.leakage(side).guarantee.told == "true bins",
         exact=agreement.output.exact,
         noise=found,
         beyond=_beyond(found) if found else 0.0,

@@ -100,7 +100,7 @@ class Option:
     bins: int
     dummies: Range
     comparisons: Range
-    """Secure comparisons, or for psi and psi-expand values that are listed or asked for."""
+    """Secure comparisons, or for psi values that are listed or asked for."""
     bytes: Range
     rounds: Range
     memory: Range

@@ -5,7 +5,7 @@
 *Exact*: the losses of all events convolved, then δ(ε) as in `losses.py`, rounded up. A replaced record
 changes at most k' bins up and k' down in each release, whatever the tables are, so one pair of
 distributions dominates all neighbours of an event; for all records of a person it is the pair of [MATHS
-§3.9], and for reports that of as many reports. Products of such pairs dominate adaptive composition (Zhu,
+§3.9]. Products of such pairs dominate adaptive composition (Zhu,
 Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised response
 that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their own lattice,
 up to `CHUNK` changed bins; chunks and unlike events meet on a common grid, every loss rounded up. It is
@@ -37,8 +37,8 @@ from accord.privacy.events import (
     Event,
     NoisyAnswer,
     NoisyCounts,
+    PluggedEvent,
     Promise,
-    Reports,
     is_free,
 )
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
@@ -154,8 +154,8 @@ def _losses(event: Event) -> Losses:
         case NoisyCounts(drawn, bins, _, people, _):
             # Of one version: whoever adds up counts a release for each.
             return noise.losses(drawn, bins, people)
-        case Reports(response, people):
-            return repeat(response.losses(), people)
+        case PluggedEvent():
+            return event.losses()
         case Promise(cost):
             return _as_promised(cost)
         case NoisyAnswer():

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
-from accord.privacy.events import Cost, Event, PublicBins, describe_cost, is_free
+from accord.privacy.events import Cost, Event, PluggedEvent, describe_cost, is_free
 from accord.wording import counted
 
 UNCOVERED = Fraction(1, 100)
@@ -41,9 +41,8 @@ def check(dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked:
     """Raise unless `asked` fits into the budget beside `past`, the events of the `runs` runs so far."""
     if budget.runs is not None and runs + 1 > budget.runs:
         raise _refusal(dataset, budget, past, runs, asked, _say_used(budget.runs))
-    if isinstance(asked, PublicBins) and budget.cost is not None:
-        reason = "it shows the bin of every record, which no limit allows; the agreement calls them public."
-        raise _refusal(dataset, budget, past, runs, asked, reason)
+    if isinstance(asked, PluggedEvent) and asked.refusal and budget.cost is not None:
+        raise _refusal(dataset, budget, past, runs, asked, asked.refusal)
     if not _fits(budget, past, asked):
         raise _refusal(dataset, budget, past, runs, asked, "it would overspend.")
 

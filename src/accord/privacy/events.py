@@ -6,10 +6,9 @@
     Routing       the same, by keys that are brought together in shares: ε = 0, δ = 0, with a condition
     NoisyAnswer   a count, table or sum of a linkage with noise, and nothing else: ε, δ = 0, for every record,
                   matching or not; where full keys are refused, under the condition that the run was not
-    Reports       a bin that each record reports by randomised response: ε, δ = 0, losses known exactly
     ExactAnswer   a count, table or sum without noise: nothing is promised, nothing is spent
-    PublicBins    the bins of a table that the agreement calls public: likewise
     Promise       something of which only its (ε, δ) is known
+    PluggedEvent  what a plug-in registers (accord/plugins.py)
 
 The cost of an event is its promise with its condition, or None where nothing is promised. An event's bytes
 are canonical JSON with a version, so the same event always has the same bytes.
@@ -18,17 +17,18 @@ are canonical JSON with a version, so the same event always has the same bytes.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from accord.errors import UsageError
 from accord.exact import text
 from accord.privacy.calibration import AnyNoise, Setting
+from accord.privacy.losses import Losses
 from accord.privacy.noise import KINDS, MOST_PER_PERSON
 from accord.privacy.number import exact, show
-from accord.privacy.randomised_response import Response
 
 VERSION = 1
 LONGEST = 4096
@@ -50,7 +50,7 @@ UNLESS: Mapping[FullKeys, str] = {
     ),
 }
 """When a promise does not hold: the words for it everywhere [MATHS §10.4]."""
-UNPROMISED = "an exact answer or public bins tell of it"
+UNPROMISED = "a release without a promise tells of it"
 """When a sum does not hold that also has releases without a promise."""
 _OR = ", or "
 
@@ -166,51 +166,56 @@ class ExactAnswer:
 
 
 @dataclass(frozen=True)
-class Reports:
-    """One reported bin a record, for every record; a person has up to `records_per_person`."""
-
-    response: Response
-    records_per_person: int = 1
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(self.records_per_person * self.response.epsilon, Fraction(0))
-
-
-@dataclass(frozen=True)
-class PublicBins:
-    """The bin of every record of a table whose owner has agreed that it is public."""
-
-    @property
-    def cost(self) -> None:
-        return None
-
-
-@dataclass(frozen=True)
 class Promise:
     """A release that is (ε, δ), however it was made."""
 
     cost: Cost
 
 
-Event = (
-    NoisyCounts
-    | AllPairs
-    | Intersection
-    | Routing
-    | NoisyAnswer
-    | ExactAnswer
-    | Reports
-    | PublicBins
-    | Promise
-)
+class PluggedEvent(ABC):
+    """A release of a kind that a plug-in registers: a frozen dataclass, whose name is that of its kind."""
+
+    refusal: ClassVar[str] = ""
+    """Why no limit on ε and δ allows it; empty if its cost decides."""
+    records_per_person: int | None = None
+    """Its cost holds for a person with up to so many records; None for any number."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost | None:
+        """Its promise; None where nothing is promised."""
+
+    @abstractmethod
+    def losses(self) -> Losses:
+        """Its losses, exactly. *Requires* a cost."""
+
+    @abstractmethod
+    def write(self) -> dict[str, object]:
+        """Its parameters, as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, body: Mapping[str, object]) -> PluggedEvent:
+        """The event with these parameters; may raise `ValueError`, `KeyError` or `TypeError`."""
+
+
+EVENTS: dict[str, type[PluggedEvent]] = {}
+"""Those that plug-ins added, by the names of their classes."""
+
+
+def register_event(kind: type[PluggedEvent]) -> None:
+    """Let ledgers hold this kind of event, in this process."""
+    EVENTS[kind.__name__] = kind
+
+
+Event = NoisyCounts | AllPairs | Intersection | Routing | NoisyAnswer | ExactAnswer | Promise | PluggedEvent
 
 
 def covered_records(event: Event) -> int | None:
     """The event's cost holds for each person with up to so many records; None where it holds for any."""
     if isinstance(event, NoisyAnswer):
         return 1
-    return event.records_per_person if isinstance(event, NoisyCounts | Reports) else None
+    return event.records_per_person if isinstance(event, NoisyCounts | PluggedEvent) else None
 
 
 def released(setting: Setting) -> NoisyCounts:
@@ -235,9 +240,9 @@ def encode(event: Event) -> bytes:
             body |= {"full_keys": full_keys}
         case NoisyAnswer(epsilon, full_keys):
             body |= {"epsilon": text(epsilon), "full_keys": full_keys}
-        case Reports(response, people):
-            body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)} | _people(people)
-        case AllPairs() | Intersection() | ExactAnswer() | PublicBins():
+        case PluggedEvent():
+            body |= event.write()
+        case AllPairs() | Intersection() | ExactAnswer():
             pass
         case _:
             raise _unknown(type(event).__name__)
@@ -277,31 +282,20 @@ def _event(body: dict[str, object]) -> Event:
             return Routing(_read_full_keys(body))
         case "ExactAnswer":
             return ExactAnswer()
-        case "PublicBins":
-            return PublicBins()
         case "NoisyAnswer":
             full_keys = _read_full_keys(body)
             if full_keys == "leave-out":
                 raise ValueError("not of an answer")
             return NoisyAnswer(exact(str(body["epsilon"]), "ε"), full_keys)
-        case "Reports":
-            return Reports(_response(body), _read_people(body))
         case "Promise":
             return Promise(_read_cost(body))
+        case str(kind) if kind in EVENTS:
+            return EVENTS[kind].read(body)
     raise ValueError("no such kind")
 
 
 def _noise(kind: Callable[..., AnyNoise], body: dict[str, int | str]) -> AnyNoise:
     return kind(**{name: _read(value) for name, value in body.items() if name != "kind"})
-
-
-def _response(body: dict[str, object]) -> Response:
-    bins, spread, start = (body[name] for name in ("bins", "spread", "start"))
-    if not (isinstance(bins, int) and isinstance(spread, int) and isinstance(start, int)):
-        raise ValueError("wrong types")
-    if not 1 <= spread <= bins:
-        raise ValueError("a block that does not fit")
-    return Response(bins, spread, exact(str(body["epsilon"]), "ε"), start)
 
 
 def _read_full_keys(body: dict[str, object]) -> FullKeys:

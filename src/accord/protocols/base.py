@@ -185,16 +185,12 @@ class Coverage:
         return int(self.uncovered.sum())
 
 
-Told = Literal["nothing", "answer", "noisy counts", "reports", "true bins", "suppressed counts"]
-"""What is told of all records: nothing; an answer to which all add; padded bin sizes; a randomised bin of
-each; the bins as they are; bin sizes from which records were taken away."""
-
-
 @dataclass(frozen=True)
 class Guarantee:
     """What is told of all records of a side, those that match nothing included, and what protects them."""
 
-    told: Told
+    told: str
+    """nothing; an answer to which all add; noisy counts; or what a plug-in tells, in words."""
     epsilon: Fraction | None
     delta: Fraction | None
     """For each record that matches nothing, or each person (`records_per_person`); None without any
@@ -300,7 +296,7 @@ class Protocol(Spec):
     places: ClassVar[bool] = False
     """Whether a full key leaves records out, by the placing key of the installation (priorities.py)."""
     leaky: ClassVar[str] = ""
-    """What it tells and should not: such a protocol is for simulation and audit alone, and no agreement may
+    """What it tells and should not: such a plug-in is for simulation and audit alone, and no agreement may
     name it."""
     promises: ClassVar[tuple[str, ...]] = ()
     """Which of epsilon and delta its options name; without either, a protocol that is not leaky has 0."""

@@ -38,11 +38,6 @@ def tell_bins(task: Task) -> str:
     return f"{task.blocking.bins:,} bins" + (f" of {passes} passes" if passes > 1 else "")
 
 
-def tell_true_bins(task: Task) -> tuple[str, ...]:
-    """In words: the bins are known."""
-    return (f"into which of {tell_bins(task)} each record falls: the agreement calls that public;",)
-
-
 class Binned(Protocol):
     """A protocol over bins."""
 

@@ -1,8 +1,8 @@
-"""Private set intersection, and its expansion [HMFS17, §2.2], as one party: what psi and psi-expand share.
+"""Private set intersection as one party: records of A and of B with a common value find each other.
 
       ◄──────────────── commitments ──────────────────────►            (slots.py)
     asker  (A or B)                                          lister
-    distinct values, padded to the size of its table         every value v of the ball of every record b
+    distinct values, padded to the size of its table         every value v of every record b
       ── a store of them, hidden ─────────────────────────►            (secure/prf/oblivious.py)
     F(a) for each own value a                                F(v); the m-th record with v: a line (lines.py)
       ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)
@@ -14,17 +14,15 @@
 The commitments are one step of the journal, all from the set-up to the last disclosure another: done
 again after a cut it would be a second set of questions, so a run is resumed after it or not at all.
 
-`psi` is the case in which a ball is the value itself. With one value a record the larger table is listed,
-with more the smaller; the sizes are public.
+In `psi` a record has one value, and the larger table is listed. A protocol whose records have several lists
+the smaller one. The sizes are public.
 
 *Learns*: each side the other's size and matching records, and which pairs match. To the asker a line looks
-random unless it asked for its value; records that share a value have unlike lines, missing values and those
-beyond a range are lines of random values, and the order is that of random tags. So it learns for each of its
-own values which records it matches and not where in their balls it lies: no distance. The lister learns of
-the asker's values their number, which is padded, and then the pairs; a token, drawn for each record, stands
-for the record and not for the value that led to it, and who has not found the record cannot name it. If both
-sides listed half a ball, which for Hamming distances is far cheaper, each would see *which* values they
-share, and so the distance and more: that is why one side lists it all.
+random unless it asked for its value. Records that share a value have unlike lines, missing values are lines
+of random values, and the order is that of random tags. So it learns for each of its own values which records
+it matches, and not by which of their values. The lister learns the padded number of the asker's values, and
+then the pairs. A token, drawn for each record, stands for the record and not for the value that led to it,
+and who has not found the record cannot name it.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy
 from accord.errors import UnsupportedError, UsageError
+from accord.fields.columns import Bits, Columns
 from accord.privacy import events
-from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Release, Slotless, Task, Values
 from accord.protocols.confirm import confirm
 from accord.protocols.lines import (
@@ -65,7 +63,6 @@ from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
 from accord.protocols.parts.slots import COMMITMENT, exchange_commitments
-from accord.rules.rule import Rule
 from accord.secure.engine import AtOnceEngine, Engine
 from accord.secure.okvs.sizes import MOST
 from accord.secure.party import Party, receive, send
@@ -73,7 +70,11 @@ from accord.secure.prf.oblivious import Clear, Function, Oblivious, Points, Seed
 from accord.side import Side
 
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 
+MOST_LINES = 100_000_000
+"""More values than this are not listed for a table: it would take more than 2.4 GB and ten minutes."""
 STEPS = 2
 """Of the journal: the commitments, and the intersection with all that it discloses."""
 _WORK_A_VALUE, _WORK_TO_START = 50, 10**8
@@ -92,6 +93,31 @@ class Workload:
     asked: int
 
 
+def values_of(names: tuple[str, ...], columns: Columns, rows: slice = slice(None)) -> tuple[Words, Mask]:
+    """The encoded fields of each record as words, and whether all of them are there."""
+    parts, present = [], []
+    for name in names:
+        column = columns[name]
+        some = column.words[rows] if isinstance(column, Bits) else column.values[rows, None]
+        parts.append(some.astype(np.uint64, copy=False))
+        present.append(column.present[rows])
+    return np.concatenate(parts, axis=1), np.logical_and.reduce(present)
+
+
+class Listing:
+    """The values of a side's records: one of each, of these fields."""
+
+    size: int = 1
+    """How many values are listed of a record."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def listed(self, columns: Columns, rows: slice) -> tuple[Words, Mask]:
+        """The values of these records, record after record, and which of them exist."""
+        return values_of(self.names, columns, rows)
+
+
 class Intersecting(Slotless):
     """A protocol that finds records with common values; it compares nothing and has no bins."""
 
@@ -99,12 +125,16 @@ class Intersecting(Slotless):
     compares: ClassVar[bool] = False
 
     @abstractmethod
-    def sought(self, rule: Rule) -> Rule:
-        """What is found of a rule: values in the ball of it."""
+    def listing(self, task: Task, side: Side) -> Listing:
+        """The values of a side's records."""
+
+    def expansion(self, task: Task) -> int:
+        """How many values are listed of each record."""
+        return 1
 
     def workload(self, task: Task, side: Side, own: int, partner: int) -> Workload:
         """What tables of these sizes come to."""
-        size = expansion(self.sought(task.rule), task.fields)
+        size = self.expansion(task)
         mine = lists(side, own, partner, size)
         listed, asked = (own, partner) if mine else (partner, own)
         return Workload(mine, listed * size, asked)
@@ -159,7 +189,7 @@ class Intersecting(Slotless):
 
 
 def lists(side: Side, own: int, partner: int, size: int) -> bool:
-    """Whether this side lists its balls of that size: the cheaper way round, from public numbers."""
+    """Whether this side lists so many values of a record: the cheaper way round, from public numbers."""
     if own == partner:
         return side is Side.B
     return (own < partner) == (size > 1)
@@ -195,7 +225,7 @@ class _Side:
             raise UsageError(problem=problem)
         work = options.workload(task, mine.side, *sizes)
         self.lists, self.lines, self.asked = work.lists, work.lines, work.asked
-        self.balls = Balls(options.sought(task.rule), task.fields, mine.side)
+        self.listing = options.listing(task, mine.side)
         self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
 
     def progress(self, count: int) -> None:
@@ -216,12 +246,12 @@ class _Side:
         return (yield from self.naming.hear(tokens, self.dummies))
 
     def _points(self) -> Points:
-        """Every value of every ball, record after record; what does not exist is a random one, and so are all
-        values of a row that was left out."""
+        """Every value, record after record; what does not exist is a random one, and so are all values of a
+        row that was left out."""
         found = np.empty((self.lines, 2), np.uint64)
-        size, filler = self.balls.size, self.own.entropy.stream("filler")
+        size, filler = self.listing.size, self.own.entropy.stream("filler")
         for part in batches(len(self.own.records), max(1, _BATCH // size)):
-            listed, exists = self.balls.listed(self.own.records.columns, part)
+            listed, exists = self.listing.listed(self.own.records.columns, part)
             self.dummies += int((~exists).sum())
             at = part.start * size
             found[at : at + len(listed)] = self.function.points(mark_items(listed, exists, filler))
@@ -233,7 +263,7 @@ class _Side:
     def _lines(self, seeds: Seeds, tokens: Bytes) -> Iterator[Bytes]:
         """A line for every value and record, in the order of their tags, some at a time."""
         times = number_equals(seeds, self.own.entropy.stream(ORDER))
-        return lines_by_tag(self.function.pi, seeds, times, tokens, self.balls.size)
+        return lines_by_tag(self.function.pi, seeds, times, tokens, self.listing.size)
 
     # -- the side that asks -------------------------------------------------------------------------------
 
@@ -259,7 +289,7 @@ class _Side:
         count, filler = len(self.own.records), self.own.entropy.stream("filler")
         points, present = np.empty((count, 2), np.uint64), np.empty(count, np.bool_)
         for part in batches(count, _BATCH):
-            values, present[part] = values_of(self.balls.names, self.own.records.columns, part)
+            values, present[part] = values_of(self.listing.names, self.own.records.columns, part)
             points[part] = self.function.points(mark_items(values, present[part], filler))
         rows = np.flatnonzero(present).astype(np.int32)
         points = points.take(rows, axis=0)

@@ -1,6 +1,6 @@
 """psi: private set intersection on the fields of the rule; records match when all of them are equal.
 
-What it does, and what each side learns of it, stands in intersection.py: a ball is the value itself.
+What it does, and what each side learns of it, stands in intersection.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from accord.protocols.base import Blockings, Fault, Options, Task
-from accord.protocols.intersection import Intersecting
+from accord.protocols.intersection import Intersecting, Listing
 from accord.rules.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared_fields, predicates
 from accord.rules.thresholds import Fields
 from accord.side import Side
@@ -24,15 +24,15 @@ class Psi(Intersecting):
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
         return {"name": "psi"}
 
-    def sought(self, rule: Rule) -> Rule:
-        """All values that the rule compares are the same."""
+    def listing(self, task: Task, side: Side) -> Listing:
+        """All values that the rule compares."""
         found = [
             pair
-            for p in predicates(rule)
+            for p in predicates(task.rule)
             if not isinstance(p, Missing | Rarity)
             for pair in compared_fields(p)
         ]
-        return And(tuple(Same(of_a, field_b=of_b) for of_a, of_b in dict.fromkeys(found)))
+        return Listing(tuple(pair[side is Side.B] for pair in dict.fromkeys(found)))
 
     def share_found(self, task: Task) -> float | None:
         return 1.0 if _all_same(task.rule) else None
@@ -58,7 +58,7 @@ class Psi(Intersecting):
         for part in rule.parts if isinstance(rule, And) else (rule,):
             if not isinstance(part, Same):
                 problem = f"psi finds equal values and not '{part}'"
-                yield ("rule",), f"{problem}; join same(...)s by and, or take 'psi-expand'."
+                yield ("rule",), f"{problem}; join same(...)s by and, or take 'routed'."
 
 
 def _all_same(rule: Rule) -> bool:

@@ -4,10 +4,6 @@ laplace            noisy bins, dummies, secure comparison                       
 routed             keys that few records share; ε = 0 for covered records          routed.py
 all-pairs          every pair; ε = 0                                               all_pairs.py
 psi                equality of the rule's fields; ε = 0                            psi.py
-psi-expand         psi on every value within the rule's distances; ε = 0           psi_expand.py
-local-dp           each record reports a randomised bin                            local_dp.py
-blocking           bins as they are: leaky, for `simulate` alone                   leaky.py
-laplace-suppress   noise of mean 0, records suppressed: leaky, for `simulate` alone
 
 Plug-ins add others (accord/plugins.py).
 """
@@ -25,10 +21,7 @@ from accord.errors import UsageError
 from accord.protocols.all_pairs import AllPairs
 from accord.protocols.base import Protocol
 from accord.protocols.laplace import Laplace
-from accord.protocols.leaky import PlainBlocking, Suppress
-from accord.protocols.local_dp import LocalDp
 from accord.protocols.psi import Psi
-from accord.protocols.psi_expand import PsiExpand
 from accord.protocols.routed import Routed
 
 BUILT_IN: Mapping[str, type[Protocol]] = {
@@ -36,10 +29,6 @@ BUILT_IN: Mapping[str, type[Protocol]] = {
     "routed": Routed,
     "all-pairs": AllPairs,
     "psi": Psi,
-    "psi-expand": PsiExpand,
-    "local-dp": LocalDp,
-    "blocking": PlainBlocking,
-    "laplace-suppress": Suppress,
 }
 """Those among which a plan chooses."""
 PROTOCOLS: dict[str, type[Protocol]] = dict(BUILT_IN)

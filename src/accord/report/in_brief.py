@@ -108,10 +108,7 @@ def _of_all(run: Remembered) -> list[str]:
         "nothing": "the effects of full keys or of a refusal",
         "answer": "the same answer",
         "noisy counts": f"how full your {bins} are (dummies included)",
-        "reports": "a bin for each record, reported by randomised response",
-        "true bins": "the true bins of your records, which the agreement calls public",
-        "suppressed counts": f"how full your {bins} are (records left out)",
-    }[leaked.guarantee.told]
+    }.get(leaked.guarantee.told, leaked.guarantee.told)
     return [told] if leaked.guarantee.of_all else []
 
 

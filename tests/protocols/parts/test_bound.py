@@ -14,9 +14,7 @@ from accord.protocols.parts import disclosed
 from accord.protocols.parts.bound import Most, MostRecords
 from accord.protocols.registry import PROTOCOLS
 from accord.side import Side
-from accord.simulation.pair import simulate
 from tests.protocols import worlds
-from tests.run.worlds import table
 
 KINDS: dict[str, dict[str, Any]] = {
     "laplace": {},
@@ -26,7 +24,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "all-pairs": {"protocol": "all-pairs"},
     "all-pairs, not greedy": {"protocol": "all-pairs", "greedy": False},
     "psi": {"protocol": "psi", "rule": "same(x) and same(y)"},
-    "psi-expand": {"protocol": "psi-expand"},
     "routed": {"protocol": "routed", "style": "replicate"},
 }
 A_ROWS: worlds.Rows = [(1, 1), (4, 9), (9, 9), (13, 3), (6, 6)]
@@ -36,12 +33,6 @@ B_ROWS: worlds.Rows = [(1, 1), (4, 9), (9, 9), (13, 3), (1, 1), (0, 15), (15, 15
 
 def bounded(kind: str, **most: object) -> Agreement:
     return Agreement.model_validate(worlds.agreement(**KINDS[kind]).model_dump() | {"most_matches": most})
-
-
-def by_key(**options: Any) -> Agreement:
-    made = worlds.agreement().model_dump() | {"blocking": [{"kind": "key", "field": "x"}]}
-    local = {"name": "local-dp", "window": 16, "A": {"epsilon": "2"}, "B": {"epsilon": "1"}} | options
-    return Agreement.model_validate(made | {"protocol": local})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,16 +65,6 @@ def test_beyond_the_bound_nothing_is_shown(kind: str, swapped: bool, monkeypatch
     assert caught.value.exit_code == 14
     if "greedy" in kind or kind.startswith(("psi", "laplace, passes")):
         assert not own, "the bits said so before anything was shown"
-
-
-@pytest.mark.parametrize("greedy", [False, True])
-def test_local_dp_keeps_it(greedy: bool) -> None:
-    agreed = by_key(greedy=greedy)
-    a, b = table(A_ROWS, "A"), table(B_ROWS, "B")
-    assert simulate(a, b, agreed, seed=1).matches == 5
-    low = Agreement.model_validate(agreed.model_dump() | {"most_matches": {"B": 4}})
-    with pytest.raises(TooManyMatchesError):
-        simulate(a, b, low, seed=1)
 
 
 def test_a_share_is_one_of_the_own_table_rounded_down_and_at_least_one() -> None:
@@ -122,5 +103,5 @@ def test_each_side_has_its_own() -> None:
 
 
 def test_every_protocol_that_an_agreement_may_name_is_tried() -> None:
-    tried = {worlds.agreement(**options).protocol.name for options in KINDS.values()} | {"local-dp"}
-    assert tried == {name for name, kind in PROTOCOLS.items() if not kind.leaky}
+    tried = {worlds.agreement(**options).protocol.name for options in KINDS.values()}
+    assert tried == set(PROTOCOLS)

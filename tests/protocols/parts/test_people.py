@@ -8,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from accord.protocols.laplace import Privacy
-from accord.protocols.local_dp import LocalSide
 from accord.protocols.parts.people import Protected, whom
 
 
@@ -22,9 +21,6 @@ def test_one_record_a_person_is_left_out_of_what_is_written() -> None:
     assert Protected(records_per_person=2).model_dump() == {"records_per_person": 2}
     private = Privacy(epsilon=Fraction(1), delta=Fraction("1e-9"), noise="gaussian")
     assert private.model_dump(mode="json") == {"epsilon": "1", "delta": "1e-9", "noise": "gaussian"}
-    assert LocalSide(public=True).model_dump(mode="json", exclude_none=True) == {"public": True}
-    person = LocalSide(epsilon=Fraction(2), records_per_person=4)
-    assert LocalSide.model_validate(person.model_dump(mode="json")) == person
 
 
 @pytest.mark.parametrize("count", [0, 21, True, 1.0, "2", None])

@@ -23,7 +23,6 @@ from accord.errors import UsageError
 from accord.fields.columns import Integers, Records, rows_of
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
-from accord.privacy.noise_suppress import delta
 from accord.protocols import intersection, routed
 from accord.protocols.base import Task
 from accord.protocols.parts.lanes import Lane
@@ -46,6 +45,7 @@ from reproduction.audit.programs import (
 )
 from reproduction.audit.protocol import Finding, Verdict, audit, judge
 from reproduction.audit.questions import OneRun
+from reproduction.protocols.noise_suppress import delta
 from tests.protocols import worlds
 
 ALPHA = 1e-6

@@ -39,7 +39,7 @@ class Outcome:
     partner_slots: int
     """The partner's noisy total: its records in all bins, and its dummies."""
     comparisons: int
-    """Secure comparisons, dummies included; for psi and psi-expand the values listed or asked for."""
+    """Secure comparisons, dummies included; for psi the values listed or asked for."""
     rounds: int
     dummies: int
     """One's own dummies."""

@@ -22,32 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UsageError
-from accord.fields.columns import Bits, Columns
+from accord.fields.columns import Columns
 from accord.fields.schema import TextField
+from accord.protocols.intersection import Listing, Mask, Words, values_of
 from accord.ranges import ranges
 from accord.rules.rule import And, Euclidean, Hamming, Rule, Same, Within, read_by
 from accord.rules.thresholds import Fields, root, squared_steps, within_steps
 from accord.side import Side
 
-Words = NDArray[np.uint64]
-Mask = NDArray[np.bool_]
-
 Listed = Same | Hamming | Within | Euclidean
 """Predicates that have a ball."""
-MOST_LINES = 100_000_000
-"""More values than this are not listed for a table: it would take more than 2.4 GB and ten minutes."""
 _MOST_COUNTED = 10**7
-
-
-def values_of(names: tuple[str, ...], columns: Columns, rows: slice = slice(None)) -> tuple[Words, Mask]:
-    """The encoded fields of each record as words, and whether all of them are there."""
-    parts, present = [], []
-    for name in names:
-        column = columns[name]
-        some = column.words[rows] if isinstance(column, Bits) else column.values[rows, None]
-        parts.append(some.astype(np.uint64, copy=False))
-        present.append(column.present[rows])
-    return np.concatenate(parts, axis=1), np.logical_and.reduce(present)
 
 
 def ball_faults(rule: Rule) -> Iterator[str]:
@@ -117,12 +102,12 @@ class _Offsets:
     """The largest value of each word; None where words are XORed."""
 
 
-class Balls:
+class Balls(Listing):
     """The balls of a rule, ready to be listed for any records of one side."""
 
     def __init__(self, rule: Rule, fields: Fields, side: Side) -> None:
+        super().__init__(names_of(rule, side))
         self.size = expansion(rule, fields)
-        self.names = names_of(rule, side)
         parts = [part for part in _parts(rule) if isinstance(part, Listed)]
         self._offsets = [(read_by(side, part), _offsets(part, fields)) for part in parts]
 

@@ -1,6 +1,6 @@
 """The local-DP protocol [HMFS17, §4.1 and appendix]: every record reports one bin by randomised response.
 
-    1  each record reports a bin (privacy/randomised_response.py); public bins are reported as they are
+    1  each record reports a bin (randomised_response.py); public bins are reported as they are
     2  the reports are the slots, shuffled within each bin: as many slots as the table has rows; a row that
        was left out is a dummy with a uniform report
     3  reports i of A are compared with the reports i, …, i + k' − 1 of B, round the end, by the engine, as in
@@ -34,10 +34,8 @@ from accord.errors import UsageError
 from accord.exact import text
 from accord.fields.columns import Columns, Records
 from accord.fields.schema import Exact
-from accord.privacy.events import PublicBins, Reports
-from accord.privacy.randomised_response import Response, best_spread, compared, compared_public, report
 from accord.protocols.base import Blockings, Fault, Guarantee, Ints, Options, Release, Task
-from accord.protocols.binned import OF_MATCHES, Binned, tell_true_bins
+from accord.protocols.binned import OF_MATCHES, Binned, tell_bins
 from accord.protocols.linkage import link_bins
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
@@ -51,7 +49,18 @@ from accord.rules.thresholds import Fields
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+from reproduction.protocols.randomised_response import (
+    PublicBins,
+    Reports,
+    Response,
+    best_spread,
+    compared,
+    compared_public,
+    report,
+)
 
+REPORTS = "a bin for each record, reported by randomised response"
+TRUE_BINS = "the true bin of each record"
 MOST_PAIRS = 10_000_000
 """Of bins, in the window: as many as memory should hold."""
 
@@ -85,7 +94,7 @@ class LocalDp(Binned):
     one_slot_a_row: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon",)
     side_options: ClassVar[tuple[str, ...]] = ("epsilon", "records_per_person")
-    options: ClassVar[tuple[str, ...]] = ("greedy", "window", "spread")
+    options: ClassVar[tuple[str, ...]] = ("greedy",)
 
     name: Literal["local-dp"]
     A: LocalSide
@@ -210,13 +219,14 @@ class LocalDp(Binned):
         local = self.local(side)
         epsilon = local.epsilon
         if epsilon is None:
-            return Guarantee("true bins", None, None, tell_true_bins(task), OF_MATCHES)
+            true = f"into which of {tell_bins(task)} each record falls: the agreement calls that public;"
+            return Guarantee(TRUE_BINS, None, None, (true,), OF_MATCHES)
         told = (
             f"a bin for each record, one of {task.blocking.bins:,}, reported by randomised response: "
             f"ε = {text(epsilon)} {whom(local.records_per_person)};"
         )
         of_matches = ("for each record that matches: the bin that it reports;",)
-        return Guarantee("reports", epsilon, Fraction(0), (told,), of_matches)
+        return Guarantee(REPORTS, epsilon, Fraction(0), (told,), of_matches)
 
     def advice(self, task: Task) -> list[str]:
         share = self.expected_recall(task.blocking.bins)

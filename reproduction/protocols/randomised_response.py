@@ -24,17 +24,22 @@ k'·e^ε) with x = k', which is the best there is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import NOISE, Entropy, below
 from accord.errors import UsageError
-from accord.privacy.losses import Losses
-from accord.privacy.number import above, exp, precise
+from accord.exact import text
+from accord.privacy.events import Cost, PluggedEvent
+from accord.privacy.losses import Losses, repeat
+from accord.privacy.noise import MOST_PER_PERSON
+from accord.privacy.number import above, exact, exp, precise
 from accord.privacy.window import PRECISION, sample_table
 
 Ints = NDArray[np.int64]
@@ -83,6 +88,58 @@ class Response:
             up, down = apart * self.high, apart * self.low
             level = max(Decimal(0), 1 - up - down)
         return Losses((self.epsilon,), (-1,), np.array([above(down), above(level), above(up)]), 0.0)
+
+
+@dataclass(frozen=True)
+class Reports(PluggedEvent):
+    """One reported bin a record, for every record; a person has up to `records_per_person`."""
+
+    response: Response
+    records_per_person: int = 1
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(self.records_per_person * self.response.epsilon, Fraction(0))
+
+    def losses(self) -> Losses:
+        return repeat(self.response.losses(), self.records_per_person)
+
+    def write(self) -> dict[str, object]:
+        told = self.response
+        body: dict[str, object] = {"bins": told.bins, "spread": told.spread, "start": told.start}
+        people = {"records_per_person": self.records_per_person} if self.records_per_person != 1 else {}
+        return body | {"epsilon": text(told.epsilon)} | people
+
+    @classmethod
+    def read(cls, body: Mapping[str, object]) -> Reports:
+        numbers = *(body[name] for name in ("bins", "spread", "start")), body.get("records_per_person", 1)
+        bins, spread, start, people = (number for number in numbers if isinstance(number, int))
+        if not (1 <= spread <= bins and 1 <= people <= MOST_PER_PERSON):
+            raise ValueError("numbers that do not fit")
+        return Reports(Response(bins, spread, exact(str(body["epsilon"]), "ε"), start), people)
+
+
+@dataclass(frozen=True)
+class PublicBins(PluggedEvent):
+    """The bin of every record of a table whose owner has agreed that it is public."""
+
+    refusal: ClassVar[str] = (
+        "it shows the bin of every record, which no limit allows; the agreement calls them public."
+    )
+
+    @property
+    def cost(self) -> None:
+        return None
+
+    def losses(self) -> Losses:
+        raise UsageError(problem="Of public bins nothing is promised.")
+
+    def write(self) -> dict[str, object]:
+        return {}
+
+    @classmethod
+    def read(cls, body: Mapping[str, object]) -> PublicBins:
+        return cls()
 
 
 def report(response: Response, bins: Ints, entropy: Entropy) -> Ints:

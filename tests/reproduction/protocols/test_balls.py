@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from accord.errors import UsageError
 from accord.fields.schema import NumberField, TextField
-from accord.protocols.balls import Balls, ball_faults, expansion, names_of, values_of
+from accord.protocols.intersection import values_of
 from accord.rules.rule import Euclidean, Hamming, Rule, Same, Within
 from accord.rules.text import parse_rule
 from accord.rules.words import same, within
 from accord.side import Side
+from reproduction.protocols.balls import Balls, ball_faults, expansion, names_of
 from tests.rules import worlds as world
 
 TAXI = {

@@ -1,6 +1,10 @@
 """psi-expand: PSI with expansion [HMFS17, §2.2]; one side lists every value that the rule accepts.
 
-What it does, and what each side learns of it, stands in intersection.py; what a ball holds, in balls.py.
+For each record one side lists the ball around it (balls.py), the other asks for its values. The rest is in
+`accord/protocols/intersection.py`: the asker learns for each of its own values which records it matches, and
+not where in their balls it lies, so no distance. Values beyond a range are random ones. If both sides listed
+half a ball, which for Hamming distances is far cheaper, each would see *which* values they share, and so the
+distance and more: that is why one side lists it all.
 """
 
 from __future__ import annotations
@@ -9,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from accord.errors import UsageError
-from accord.protocols.balls import MOST_LINES, ball_faults, expansion
-from accord.protocols.base import Blockings, Fault, Options
-from accord.protocols.intersection import Intersecting
+from accord.protocols.base import Blockings, Fault, Options, Task
+from accord.protocols.intersection import MOST_LINES, Intersecting, Listing
 from accord.rules.rule import Rule
 from accord.rules.thresholds import Fields
 from accord.side import Side
+from reproduction.protocols.balls import Balls, ball_faults, expansion
 
 
 class PsiExpand(Intersecting):
@@ -26,8 +30,11 @@ class PsiExpand(Intersecting):
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
         return {"name": "psi-expand"}
 
-    def sought(self, rule: Rule) -> Rule:
-        return rule
+    def listing(self, task: Task, side: Side) -> Listing:
+        return Balls(task.rule, task.fields, side)
+
+    def expansion(self, task: Task) -> int:
+        return expansion(task.rule, task.fields)
 
     def faults(
         self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool

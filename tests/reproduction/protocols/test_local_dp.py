@@ -17,11 +17,9 @@ from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
 from accord.errors import PeerError, UsageError
 from accord.fields.columns import Records
-from accord.privacy.events import PublicBins, Reports
 from accord.privacy.release import Snapshot
 from accord.protocols.base import prepare
 from accord.protocols.greedy import GreedyClean
-from accord.protocols.local_dp import LocalDp
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.slots import shuffle_slots
 from accord.secure.ideal import IdealEngine
@@ -29,6 +27,8 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from accord.state.ledger import Ask
+from reproduction.protocols.local_dp import LocalDp
+from reproduction.protocols.randomised_response import PublicBins, Reports
 from tests.protocols import worlds
 from tests.protocols.views import views
 from tests.protocols.worlds import run

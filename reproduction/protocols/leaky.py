@@ -2,7 +2,7 @@
 
     blocking           bins as they are [HMFS17, §2.2.4]: every count is exact
     laplace-suppress   LP-2 [HMFS17, §4.2.3]: noise of mean 0; below 0 records are left out. Dummies hide a
-                       record, leaving out does not: `privacy/noise_suppress.py` [MATHS §6]
+                       record, leaving out does not: `noise_suppress.py` [MATHS §6]
 
 Both run like the Laplace Protocol but for their slots. No agreement may name them.
 """
@@ -20,7 +20,6 @@ from pydantic import Field
 from accord.entropy import Entropy, arrangement
 from accord.fields.columns import Records
 from accord.fields.schema import Exact
-from accord.privacy import noise_suppress
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
 from accord.protocols.linkage import link_bins
@@ -31,6 +30,7 @@ from accord.rules.blocking.base import Blocking
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+from reproduction.protocols import noise_suppress
 
 
 class PlainBlocking(Sorted):
@@ -57,7 +57,9 @@ class PlainBlocking(Sorted):
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
-        return Guarantee("true bins", None, None, (f"exactly {_tell_counts(task)};",), OF_MATCHES)
+        return Guarantee(
+            "the true bin of each record", None, None, (f"exactly {_tell_counts(task)};",), OF_MATCHES
+        )
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Suppress(Sorted):
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
         told = f"{_tell_counts(task)}, with dummies added or records left out;"
-        return Guarantee("suppressed counts", None, None, (told,), OF_MATCHES)
+        return Guarantee("how full the bins are, records left out", None, None, (told,), OF_MATCHES)
 
 
 def _tell_counts(task: Task) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.entropy import Seeded
-from accord.privacy.randomised_response import (
+from reproduction.protocols.randomised_response import (
     Response,
     best_spread,
     both_in_block,

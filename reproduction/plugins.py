@@ -1,0 +1,27 @@
+"""What the laboratory adds to Accord: `accord.plugins.load("reproduction.plugins")`.
+
+local-dp           each record reports a randomised bin                            protocols/local_dp.py
+psi-expand         psi on every value within the rule's distances; ε = 0           protocols/psi_expand.py
+blocking           bins as they are: leaky, for simulation alone                   protocols/leaky.py
+laplace-suppress   noise of mean 0, records suppressed: leaky, for simulation alone
+"""
+
+from __future__ import annotations
+
+from accord.privacy.events import register_event
+from accord.protocols.registry import register_protocol
+
+
+def register() -> None:
+    """Let agreements name them, in this process."""
+    from reproduction.protocols.leaky import PlainBlocking, Suppress
+    from reproduction.protocols.local_dp import LocalDp
+    from reproduction.protocols.psi_expand import PsiExpand
+    from reproduction.protocols.randomised_response import PublicBins, Reports
+
+    register_protocol("local-dp", LocalDp)
+    register_protocol("psi-expand", PsiExpand)
+    register_protocol("blocking", PlainBlocking)
+    register_protocol("laplace-suppress", Suppress)
+    register_event(Reports)
+    register_event(PublicBins)
