@@ -25,6 +25,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
+from accord.protocols import binned
 from accord.protocols.parts.outcome import Outcome
 from accord.run.receipt import read_receipt
 from accord.secure.party import Wire, run_pair
@@ -64,8 +65,8 @@ _EXACT = "same(x) and same(y)"
 IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "laplace": worlds.agreement,
     "laplace, replicated, not greedy": lambda: worlds.agreement(style="replicate", greedy=False),
-    "laplace, replicated": lambda: worlds.agreement(style="replicate", slab=2),
-    "laplace, pruned": lambda: worlds.agreement(prune=40, slab=2),
+    "laplace, replicated": lambda: worlds.agreement(style="replicate"),
+    "laplace, pruned": lambda: worlds.agreement(prune=40),
     "laplace, unsorted candidates": lambda: worlds.agreement(sort=False, rule=worlds.WITHOUT_INDEX),
     "laplace, gaussian": lambda: _noise("gaussian"),
     "laplace, paper": lambda: _noise("paper"),
@@ -75,10 +76,17 @@ IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "psi": lambda: worlds.agreement(protocol="psi", rule=_EXACT),
 }
 SECURE: Mapping[str, Callable[[], Agreement]] = {
-    "laplace": lambda: worlds.agreement(style="replicate", slab=4),
+    "laplace": lambda: worlds.agreement(style="replicate"),
     "laplace, not greedy": lambda: worlds.agreement(greedy=False),
     "all-pairs, either": lambda: worlds.agreement(protocol="all-pairs", rule="same(x) or within(y, 2)"),
 }
+SLABS = {
+    "laplace, replicated; ideal": 2,
+    "laplace, pruned; ideal": 2,
+    "laplace; ot": 4,
+    "laplace; ot silent": 4,
+}
+"""Transcripts in which fewer rows than usual are compared before the matched ones are cleaned."""
 _COUNT, _TABLE, _SUM = ANSWERS[0], ANSWERS[1], ANSWERS[-1]
 ROUTED: Mapping[str, Callable[[], Agreement]] = {
     "asked by A": lambda: routed("x", cap=4, asks="A"),
@@ -137,13 +145,16 @@ def _outcome(outcome: Outcome, ids: pa.Array) -> dict[str, Any]:
     }
 
 
-def linked(agreed: Agreement, a: TableLike, b: TableLike, engine: str) -> dict[str, Any]:
+def linked(
+    agreed: Agreement, a: TableLike, b: TableLike, engine: str, slab: int = binned.SLAB
+) -> dict[str, Any]:
     """The protocol between two parties in one thread."""
     wire, tables = Wire(), load_both(a, b, agreed, None, None)
     parties, chosen = [], engine_of(engine)
     for side, own, other in zip(Side, tables, tables[::-1], strict=True):
         parties.append(start_party(agreed, side, own, len(other), Fixed(side.value), chosen))
-    outcomes = run_pair(parties[0], parties[1], wire)
+    with worlds.slabs(slab):
+        outcomes = run_pair(parties[0], parties[1], wire)
     return {
         "wire": wire.digest,
         "bytes": wire.bytes,
@@ -225,7 +236,8 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     found: dict[str, Callable[[], dict[str, Any]]] = {}
 
     def add(name: str, engine: str, make: Callable[[], Agreement], tables: tuple[pa.Table, pa.Table]) -> None:
-        found[f"{name}; {engine}"] = lambda: linked(make(), *tables, engine)
+        title = f"{name}; {engine}"
+        found[title] = lambda: linked(make(), *tables, engine, SLABS.get(title, binned.SLAB))
 
     for name, make in IN_THE_CLEAR.items():
         add(name, "ideal", make, many)

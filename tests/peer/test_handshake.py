@@ -71,7 +71,7 @@ def test_who_connects_waits_for_the_hello_of_who_listens() -> None:
 
 
 def test_different_agreements_exchange_nothing_but_themselves() -> None:
-    other = agreement(slab=7)
+    other = agreement(prune=7)
     theirs = replace(B, digest=bytes.fromhex(other.digest))
     wire = Wire()
     found = []
@@ -81,15 +81,15 @@ def test_different_agreements_exchange_nothing_but_themselves() -> None:
             run_pair(greet(A, AGREED, first), greet(theirs, other, not first), wire)
         found.append(str(caught.value).splitlines()[-1].strip())
     assert sorted(found) == [
-        "protocol.slab is 64 in ours and 7 in theirs.",
-        "protocol.slab is 7 in ours and 64 in theirs.",
+        "protocol.prune is 0 in ours and 7 in theirs.",
+        "protocol.prune is 7 in ours and 0 in theirs.",
     ]
     sizes = {len(AGREED.to_toml().encode()), len(other.to_toml().encode()), 8, HELLO}
     assert set(wire.sizes[Side.A] + wire.sizes[Side.B]) <= sizes
 
 
 def test_who_reads_texts_in_another_way_is_refused_before_the_agreements() -> None:
-    other = agreement(slab=7)
+    other = agreement(prune=7)
     theirs = replace(B, digest=bytes.fromhex(other.digest), texts=bytes(32))
     for first in (True, False):
         wire = Wire()

@@ -34,7 +34,6 @@ options = st.fixed_dictionaries(
     {
         "style": st.sampled_from(["neighbours", "replicate"]),
         "sort": st.booleans(),
-        "slab": st.sampled_from([1, 2, 5, 64]),
         "rule": st.sampled_from([worlds.RULE, worlds.WITHOUT_INDEX]),
     }
 )
@@ -53,13 +52,14 @@ def test_without_greedy_the_output_is_the_blocked_join(
     assert left.dummies == right.dummies == dummies * agreed.plan.bins
 
 
-@given(tables, tables, options, st.integers(0, 99), st.integers(0, 3))
+@given(tables, tables, options, st.sampled_from([1, 2, 5, 64]), st.integers(0, 99), st.integers(0, 3))
 def test_greedy_finds_as_much_with_no_more_comparisons(
-    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], seed: int, dummies: int
+    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], slab: int, seed: int, dummies: int
 ) -> None:
     """[HMFS17, Theorem on Greedy Match & Clean], in any batching and with precision 1."""
     plain, _, _ = worlds.link(worlds.agreement(greedy=False, **chosen), a, b, seed, dummies)
-    left, right, _ = worlds.link(worlds.agreement(**chosen), a, b, seed, dummies)
+    with worlds.slabs(slab):
+        left, right, _ = worlds.link(worlds.agreement(**chosen), a, b, seed, dummies)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
     assert left.comparisons <= plain.comparisons
 
@@ -78,8 +78,9 @@ def test_pruned_or_lossy_outputs_are_matches_and_the_same_on_both_sides(
 
 @given(tables, tables, st.booleans(), st.sampled_from([1, 3, 64]))
 def test_all_pairs(a: worlds.Rows, b: worlds.Rows, greedy: bool, slab: int) -> None:
-    agreed = worlds.agreement(protocol="all-pairs", greedy=greedy, slab=slab)
-    left, right, _ = worlds.link(agreed, a, b)
+    agreed = worlds.agreement(protocol="all-pairs", greedy=greedy)
+    with worlds.slabs(slab):
+        left, right, _ = worlds.link(agreed, a, b)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
     assert left.comparisons <= len(a) * len(b)
     if not greedy:
@@ -91,7 +92,8 @@ def test_a_match_across_a_batch_is_not_lost() -> None:
     a, b = [(3, 3), (5, 3)], [(3, 3), (4, 3)]
     assert worlds.textbook(a, b) == [(0, 0), (0, 1), (1, 1)]
     for slab in (1, 64):
-        left, _, _ = worlds.link(worlds.agreement(slab=slab), a, b)
+        with worlds.slabs(slab):
+            left, _, _ = worlds.link(worlds.agreement(), a, b)
         assert worlds.pairs_of_a(left) == worlds.textbook(a, b)
 
 

@@ -70,7 +70,6 @@ def options(rng: np.random.Generator) -> Agreement:
     protocol = str(rng.choice(["laplace", "laplace", "laplace", "all-pairs"]))
     chosen = {
         "greedy": bool(rng.integers(0, 2)),
-        "slab": int(rng.choice([1, 3, 64])),
         "rule": str(rng.choice([worlds.RULE, worlds.WITHOUT_INDEX])),
     }
     if protocol == "laplace":
@@ -97,7 +96,8 @@ def check_coupled_runs(cases: int, engine: Engine, seed: int) -> None:
         if agreed.protocol.name == "laplace":
             noisy = noisy + rng.integers(0, 3, len(noisy))
         order = int(rng.integers(0, 2**31))
-        views = [shape(agreed, a, t, coupled(agreed, t, inert, noisy, order), engine) for t in (b, other)]
+        with worlds.slabs(int(rng.choice([1, 3, 64]))):
+            views = [shape(agreed, a, t, coupled(agreed, t, inert, noisy, order), engine) for t in (b, other)]
         assert views[0] == views[1]
         done += 1
 

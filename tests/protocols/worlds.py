@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
 from accord.fields.columns import Records
 from accord.fields.load import load_records
+from accord.protocols import binned
 from accord.protocols.base import Task, prepare
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
@@ -98,6 +102,14 @@ def side(
 def run(task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
     """One side of the task's protocol."""
     return task.protocol.party(task, mine, engine)
+
+
+@contextmanager
+def slabs(rows: int) -> Iterator[None]:
+    """Meanwhile so many rows of a bin, at the most, are compared before the matched ones are cleaned."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(binned, "SLAB", rows)
+        yield
 
 
 def link(

@@ -55,14 +55,14 @@ points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=40
 
 @given(points, points, st.sampled_from(["neighbours", "replicate"]), st.booleans(), st.sampled_from([0, 30]))
 def test_laplace_on_a_grid(a: Any, b: Any, style: str, greedy: bool, prune: int) -> None:
-    agreed = small({"name": "laplace", "greedy": greedy, "prune": prune, "slab": 2}, style)
+    agreed = small({"name": "laplace", "greedy": greedy, "prune": prune}, style)
     _same(table(a), table(b), agreed)
 
 
 @settings(max_examples=10)
 @given(points, points, st.booleans())
 def test_all_pairs(a: Any, b: Any, greedy: bool) -> None:
-    _same(table(a), table(b), small({"name": "all-pairs", "greedy": greedy, "slab": 2}, "neighbours"))
+    _same(table(a), table(b), small({"name": "all-pairs", "greedy": greedy}, "neighbours"))
 
 
 def _same(a: pa.Table, b: pa.Table, agreed: Agreement, noise: str | None = None, runs: int = 1) -> None:

@@ -65,8 +65,6 @@ def agreement(kind: str = "greedy") -> Agreement:
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
     options: dict[str, Any] = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
     laplace, routed = (options["name"] == name for name in ("laplace", "routed"))
-    if kind not in INTERSECTIONS and not routed:
-        options["slab"] = 2
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": 8, "style": "replicate", "reach": 1}
     keys = {"pass": [{"parts": [{"kind": "key", "field": name}]} for name in ("x", "y")]}
     return Agreement.model_validate(

@@ -66,7 +66,6 @@ def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
         changed(parties__B="another partner"),
         changed(protocol__greedy=False),
         changed(protocol__prune=50),
-        changed(protocol__slab=3),
         changed(protocol__B__epsilon="2"),
         changed(disclose__A=["x"]),
         changed(salt="11111111"),

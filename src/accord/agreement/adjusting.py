@@ -103,7 +103,7 @@ def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value:
 
 def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
     """The usual options of another protocol, and those of the present one that both have."""
-    common = {"greedy"}.intersection(kind.options) | {"slab"}.intersection(kind.model_fields)
+    common = {"greedy"}.intersection(kind.options)
     return draft | {name: old[name] for name in common if name in old}
 
 

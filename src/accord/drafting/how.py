@@ -44,8 +44,6 @@ _TOLD = {
     "over": "what becomes of more: left out of that pass, or the run is refused",
 }
 """What is said of an option."""
-_LEFT_OUT = ("slab",)
-"""Options that are for those who look for them."""
 _PASSES = """\
 # Only records that meet in a bin are compared. The bins are public: listed values, hashes of what records
 # hold, or cells of a map, as many as cost the least for the expected sizes.
@@ -132,7 +130,7 @@ def write_all_pairs() -> str:
 
 def write_how(agreement: Agreement) -> str:
     """Blocking and protocol, with comments."""
-    options = agreement.protocol.model_dump(mode="json", exclude_none=True, exclude=set(_LEFT_OUT))
+    options = agreement.protocol.model_dump(mode="json", exclude_none=True)
     protocol = _write_protocol(options)
     if not agreement.passes:
         return _NOTHING.format(why=_SOON, but="") + protocol

@@ -26,6 +26,7 @@ from accord.planning.figures import Range, TimeSpent
 from accord.planning.machine import Speed, intersecting, routing, vole_rounds
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task, Values
+from accord.protocols.binned import SLAB
 from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Circuit, inputs
@@ -240,7 +241,7 @@ def bill(
         spared.share.expected * expected,
         spared.share.high * max(every) * (1 + margin),
     )
-    slab = getattr(agreement.protocol, "slab", None) if is_greedy(agreement) else None
+    slab = SLAB if is_greedy(agreement) else None
     one = foreseen[0][0]
     price = price_blocks(agreement, task, one, slab, terms.sizes)
     values = task.protocol.values(task, terms.sizes)

@@ -22,7 +22,7 @@ _MOST_ROUNDS = 4000
 _PRICED = 128
 """Rounds that are priced: the first ones all, of the others so many, evenly."""
 _SHORT = 32
-"""Rounds after which slabs have grown to any size that is agreed."""
+"""Rounds after which slabs have grown to their full size."""
 
 
 def share_made(task: Task, drawn: Drawn, spread: Spread, sizes: tuple[int, int], overlap: float) -> Range:

@@ -141,7 +141,7 @@ def _with_protocol(agreement: Agreement, kind: type[Protocol]) -> Agreement | No
     epsilon = getattr(getattr(old, "A", None), "epsilon", None)
     promise = _EPSILON if epsilon is None else text(epsilon)
     options = kind.draft(promise, _DELTA, {})
-    common = {"greedy"}.intersection(kind.options) | {"slab"}.intersection(kind.model_fields)
+    common = {"greedy"}.intersection(kind.options)
     options |= {name: getattr(old, name) for name in common if hasattr(old, name)}
     if "greedy" in common and not hasattr(old, "greedy"):
         # It shows the rule's fields, which a plan does not decide.

@@ -28,6 +28,8 @@ from accord.secure.circuit import inputs
 from accord.secure.engine import AtOnceEngine, Engine
 from accord.side import Side
 
+SLAB = 64
+"""The most rows of a bin that are compared before the matched ones are cleaned."""
 OF_MATCHES = ("for each record that matches: the bins it falls into;",)
 """In words: what the bins of a matching record tell of it."""
 
@@ -47,8 +49,6 @@ class Binned(Protocol):
 
     greedy: StrictBool = True
     """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
-    slab: StrictInt = Field(default=64, ge=1, le=1 << 20)
-    """The most rows of a bin that are compared before the matched ones are cleaned."""
 
     # -- the bins of a side -------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Binned(Protocol):
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
         rows = most_rows((next(values), next(values)))
         ordered = self._choose(task, counts, self.order[0])
-        return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
+        return Schedule(ordered, counts, SLAB, self.greedy, grown=GROWN, rows=rows)
 
     def _choose(self, task: Task, counts: tuple[Ints, Ints], sort: bool) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order if it matters."""

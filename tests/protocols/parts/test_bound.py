@@ -18,7 +18,7 @@ from tests.protocols import worlds
 
 KINDS: dict[str, dict[str, Any]] = {
     "laplace": {},
-    "laplace, candidates": {"rule": worlds.WITHOUT_INDEX, "slab": 1},
+    "laplace, candidates": {"rule": worlds.WITHOUT_INDEX},
     "laplace, not greedy": {"greedy": False, "style": "replicate"},
     "laplace, passes": {"greedy": False, "blocking": worlds.passes("grid", "around")},
     "all-pairs": {"protocol": "all-pairs"},

@@ -5,7 +5,7 @@ word. A unit is a pair of bins and a slab of A's slots against all of B's; a rou
 it is full. With Greedy Match & Clean no two units of a round share a slot: a round uses a bin at most once
 on each side. A record that matches is spared all comparisons after its round, not those in it: a record
 of B still meets the slab's other rows, and copies of a record in several bins may stand in one round. So
-slabs are short [MATHS §7.3]. They double from one row in the first round up to the agreed number: where
+slabs are short [MATHS §7.3]. They double from one row in the first round up to 64: where
 nearly everything matches, a few rows disclose it all, and elsewhere it costs a handful of small rounds. A
 slab against few slots of B is longer.
 
