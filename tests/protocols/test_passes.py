@@ -41,18 +41,9 @@ def test_the_output_is_the_union_of_the_blocked_joins_each_match_once(
     passes: list[str], a: worlds.Rows, b: worlds.Rows, greedy: bool, slab: int
 ) -> None:
     rule = worlds.WITHOUT_INDEX
-<<<<<<< HEAD
-    agreed = worlds.agreement(blocking=worlds.passes(*passes), rule=rule, greedy=greedy, slab=slab)
-    left, right, _ = worlds.link(agreed, a, b)
-=======
     agreed = worlds.agreement(blocking=worlds.passes(*passes), rule=rule, greedy=greedy)
-    if protocol == "blocking":
-        plain = agreed.model_dump(mode="json")
-        kept = {"name": "blocking", "greedy": greedy}
-        agreed = Agreement.model_validate(plain | {"protocol": kept})
     with worlds.slabs(slab):
         left, right, _ = worlds.link(agreed, a, b)
->>>>>>> 974973ca (Fix the most rows of a bin in one round)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == union(agreed, a, b)
     assert left.digest == right.digest
 
