@@ -44,7 +44,6 @@ def batch(size: int, first: int) -> Records:
         {"n": Integers(rows.astype(np.int64), rows % 2 == 0), "t": Bits(words, 100, rows % 3 == 0)},
         pa.table({"shown": pa.array([None if i % 5 == 0 else str(i) for i in rows], pa.large_string())}),
         left_out=1,
-        people=pa.array([f"p{i % 3}" for i in rows], pa.large_string()),
     )
 
 
@@ -53,10 +52,7 @@ def test_the_whole_is_its_batches(some: list[int], most: int) -> None:
     found = Gathering(batch(0, 0).columns, ["shown"], Scratch(most=most))
     for i, size in enumerate(some):
         found.add(batch(size, sum(some[:i])))
-    got, expected = found.whole(people=True), batch(sum(some), 0)
-    assert found.whole().people is None
-    assert got.people is not None
-    assert got.people.equals(expected.people)
+    got, expected = found.whole(), batch(sum(some), 0)
     assert got.ids.equals(expected.ids)
     assert got.disclosed.equals(expected.disclosed)
     assert got.left_out == len(some)

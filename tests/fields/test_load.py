@@ -224,16 +224,6 @@ def test_rows_that_are_left_out_count_for_their_person(tmp_path: Path) -> None:
         load_records(path, FIELDS, "00", (), PERSON, per_person=1)
 
 
-def test_records_say_whose_they_are_if_asked(tmp_path: Path) -> None:
-    path = people(tmp_path / "t.csv", "Ann", "b", "left out", " b", "ANN ")
-    found = load_records(path, FIELDS, "00", (), PERSON, per_person=2, how=Loading(keep_people=True))
-    assert found.people is not None
-    assert list(zip(found.ids.to_pylist(), found.people.to_pylist(), strict=True)) == [
-        ("0", "ann"), ("1", "b"), ("3", "b"), ("4", "ann"),
-    ]  # fmt: skip
-    assert load_records(path, FIELDS, "00", (), PERSON, per_person=2).people is None
-
-
 def test_every_record_needs_its_person_and_all_faults_come_at_once(tmp_path: Path) -> None:
     path = people(tmp_path / "t.csv", "a", "", "a", "  ", "a ")
     path.write_text(path.read_text().replace("1,x,2026-01-02,5", "0,x,2026-01-02,dear"))

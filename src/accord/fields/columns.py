@@ -91,8 +91,6 @@ class Records:
     """Rows that the agreement's policies (`missing` or `other` = "skip") left out: they match nothing."""
     numbered: bool = False
     """Whether ids are whole numbers of up to 64 bits in the table itself; here they are texts."""
-    people: pa.Array | None = None
-    """Whose record each is, as folded text, where somebody asked for that."""
     unlisted: Unlisted = field(default_factory=dict, repr=False)
     """For the owner's eyes."""
 

@@ -81,7 +81,6 @@ class Gathering:
         self._columns = {name: GrowingColumn(column, scratch) for name, column in empty.items()}
         self._ids = Texts(scratch)
         self._disclosed = {name: Texts(scratch) for name in disclose}
-        self._people = Texts(scratch)
         self._left_out = 0
 
     def add(self, batch: Records) -> None:
@@ -91,17 +90,14 @@ class Gathering:
         for name, texts in self._disclosed.items():
             for cells in batch.disclosed[name].chunks:
                 texts.add(cells)
-        if batch.people is not None:
-            self._people.add(batch.people)
         self._left_out += batch.left_out
 
-    def whole(self, by_id: bool = False, people: bool = False) -> Records:
-        """All of them: as they came, or in the order of their ids; with their `people`, if all came so."""
+    def whole(self, by_id: bool = False) -> Records:
+        """All of them: as they came, or in the order of their ids."""
         rows = self._ids.order() if by_id else None
         columns = {name: column.whole(rows) for name, column in self._columns.items()}
         shown = pa.table({name: texts.whole(rows) for name, texts in self._disclosed.items()})
-        whose = self._people.whole(rows) if people else None
-        return Records(self._ids.whole(rows), columns, shown, self._left_out, people=whose)
+        return Records(self._ids.whole(rows), columns, shown, self._left_out)
 
 
 class GrowingColumn:

@@ -124,8 +124,6 @@ class Loading:
     """Where that goes which is too much for memory."""
     watch: Watch = lambda rows: None
     """Hears how many rows are read."""
-    keep_people: bool = False
-    """The records say whose they are."""
     entropy: Entropy | None = field(default_factory=System)
     """Draws ids for rows without one, where the layout says that they are made; None if all have one."""
 
@@ -208,8 +206,7 @@ def _load(
         columns = read_all(sources, batch)
         cells = _cells(columns, fields, layout, parsed, classes)
         people += [_as_person(batch.column(name)) for name in person]
-        whose = people[-1] if how.keep_people and person else None
-        gathering.add(_encode_batch(columns, some, cells, whose, meaning, faults, tally))
+        gathering.add(_encode_batch(columns, some, cells, meaning, faults, tally))
         for name in person if per_person is not None else ():
             faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
@@ -232,7 +229,7 @@ def _load(
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     tally.new_ids = made.new if made is not None else 0
     tally.counts_rows = last is not None and read > _FEW_ROWS
-    found_all = gathering.whole(not table.has_order, how.keep_people and bool(person))
+    found_all = gathering.whole(not table.has_order)
     return replace(found_all, numbered=numbered and bool(read), unlisted=tally.unlisted)
 
 
@@ -254,7 +251,6 @@ def _encode_batch(
     cells_of: Mapping[str, pa.Array],
     ids: pa.Array,
     cells: Cells,
-    people: pa.Array | None,
     meaning: _Meaning,
     faults: Faults,
     tally: Tally,
@@ -299,7 +295,6 @@ def _encode_batch(
         {name: rows_of(column, kept) for name, column in columns.items()},
         shown.filter(pa.array(kept)) if disclose else shown,
         int(left_out.sum()),
-        people=None if people is None else people.filter(pa.array(kept)),
     )
 
 

@@ -90,10 +90,7 @@ class Total:
 
 def exact(events: Sequence[Event]) -> Total:
     """All the events together."""
-    groups: Counter[Event] = Counter()
-    for event in map(_require_known, events):
-        if not is_free(event.cost):
-            groups[event] += event.versions if isinstance(event, NoisyCounts) else 1
+    groups = Counter(event for event in map(_require_known, events) if not is_free(event.cost))
     if not groups:
         return Total(nothing(), Fraction(0))
     distance = sum((_distance(event) * times for event, times in groups.items()), Fraction(0))
@@ -151,8 +148,7 @@ def _chunks(event: Event, times: int) -> list[tuple[Losses, int]]:
 
 def _losses(event: Event) -> Losses:
     match event:
-        case NoisyCounts(drawn, bins, _, people, _):
-            # Of one version: whoever adds up counts a release for each.
+        case NoisyCounts(drawn, bins, _, people):
             return noise.losses(drawn, bins, people)
         case PluggedEvent():
             return event.losses()

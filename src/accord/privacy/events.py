@@ -32,8 +32,6 @@ from accord.privacy.number import exact, show
 
 VERSION = 1
 LONGEST = 4096
-MOST_VERSIONS = 64
-"""Of one id in a series: each costs what one release costs."""
 
 
 FullKeys = Literal["", "leave-out", "refuse"]
@@ -103,14 +101,12 @@ def describe_cost(cost: Cost | None) -> str:
 @dataclass(frozen=True)
 class NoisyCounts:
     """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise, for a
-    person with up to `records_per_person`. In a series each batch is such a release, and an id is in at most
-    `versions` of them: `cost` is that of all."""
+    person with up to `records_per_person`."""
 
     noise: AnyNoise
     bins_per_record: int
     cost: Cost
     records_per_person: int = 1
-    versions: int = 1
 
 
 @dataclass(frozen=True)
@@ -229,11 +225,11 @@ def encode(event: Event) -> bytes:
     """The event's canonical bytes."""
     body: dict[str, object] = {"accord event": VERSION, "kind": type(event).__name__}
     match event:
-        case NoisyCounts(noise, bins, cost, people, versions):
+        case NoisyCounts(noise, bins, cost, people):
             kind = next(name for name, kind in KINDS.items() if kind is type(noise))
             values = {f.name: _write(getattr(noise, f.name)) for f in fields(noise)}
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
-            body |= _people(people) | ({"versions": versions} if versions != 1 else {})
+            body |= _people(people)
         case Promise(cost):
             body |= _cost(cost)
         case Routing(full_keys):
@@ -273,7 +269,7 @@ def _event(body: dict[str, object]) -> Event:
             if not isinstance(noise, dict) or not isinstance(bins, int):
                 raise ValueError("wrong types")
             drawn = _noise(KINDS[noise["kind"]], noise)
-            return NoisyCounts(drawn, bins, _read_cost(body), _read_people(body), _read_versions(body))
+            return NoisyCounts(drawn, bins, _read_cost(body), _read_people(body))
         case "AllPairs":
             return AllPairs()
         case "Intersection":
@@ -328,13 +324,6 @@ def _read_people(body: dict[str, object]) -> int:
     found = body.get("records_per_person", 1)
     if not isinstance(found, int) or not 1 <= found <= MOST_PER_PERSON:
         raise ValueError("no number of records")
-    return found
-
-
-def _read_versions(body: dict[str, object]) -> int:
-    found = body.get("versions", 1)
-    if not isinstance(found, int) or not 1 <= found <= MOST_VERSIONS:
-        raise ValueError("no number of versions")
     return found
 
 
