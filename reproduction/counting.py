@@ -32,7 +32,7 @@ from accord.kernel import kernel
 from accord.protocols.base import Release
 from accord.protocols.binned import Binned
 from accord.protocols.parts.schedule import Round, Schedule
-from accord.protocols.parts.slots import Slots
+from accord.protocols.parts.slots import Slots, slots_among
 from accord.ranges import contained, distinct, ranges
 from accord.rules.blocking.base import Blocking
 from accord.rules.join import Index
@@ -244,7 +244,7 @@ def _slots_of(members: tuple[Ints, Ints], slots: Slots, components: Ints) -> Int
     """Every slot of every record of these components."""
     of, records = members
     chosen = records[ranges(np.searchsorted(of, components), np.searchsorted(of, components, "right"))]
-    return slots.slots_of(chosen)[1]
+    return slots_among(*slots.of_record, chosen)[1]
 
 
 def _join(agreement: Agreement, left: Records, right: Records) -> Joined:

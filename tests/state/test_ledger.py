@@ -64,7 +64,7 @@ def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> No
     local = NOW.astimezone(timezone(timedelta(hours=5)))
     charged = ledger.charge(ask("r1"), giving(4, 0, 7), local)
     assert charged.noise.tolist() == [4, 0, 7]
-    assert (charged.cost, charged.fresh) == (TENTH.cost, True)
+    assert charged.cost == TENTH.cost
     (row,) = Ledger(Database(path.parent)).runs()
     assert (row.run, row.dataset, row.partner, row.agreement, row.key) == (
         "r1",
@@ -81,7 +81,7 @@ def test_the_same_release_has_the_same_noise_and_no_charge_also_for_another_part
     for run, partner in (("r2", "p"), ("r3", "q")):
         again = ledger.charge(ask(run, partner=partner), never, NOW)
         assert again.noise.tolist() == [4, 0, 7]
-        assert (again.cost, again.fresh) == (NO_COST, False)
+        assert again.cost == NO_COST
     account, _ = accounts(ledger.runs(), ledger.budgets())
     assert (account.runs, account.spent) == (3, TENTH.cost)
     assert account.shown == {"p": TENTH.cost, "q": TENTH.cost}
@@ -90,14 +90,14 @@ def test_the_same_release_has_the_same_noise_and_no_charge_also_for_another_part
 def test_another_release_is_drawn_and_charged(ledger: Ledger) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
     other = ledger.charge(ask("r2", b"other"), giving(9), NOW)
-    assert (other.noise.tolist(), other.cost, other.fresh) == ([9], TENTH.cost, True)
+    assert (other.noise.tolist(), other.cost) == ([9], TENTH.cost)
     assert accounts(ledger.runs(), {})[0].spent == TENTH.cost + TENTH.cost
 
 
 def test_another_data_set_has_noise_of_its_own_and_pays_itself(ledger: Ledger) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
     other = ledger.charge(ask("r2", dataset="e"), giving(5), NOW)
-    assert (other.noise.tolist(), other.cost, other.fresh) == ([5], TENTH.cost, True)
+    assert (other.noise.tolist(), other.cost) == ([5], TENTH.cost)
     assert [account.spent for account in accounts(ledger.runs(), {})] == [TENTH.cost] * 2
 
 
@@ -126,7 +126,7 @@ def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> N
 def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
     ledger.charge(ask("r0", event=Intersection()), never, NOW)
     charged = ledger.charge(ask("r1", event=AllPairs()), never, NOW)
-    assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([], NO_COST, False)
+    assert (charged.noise.tolist(), charged.cost) == ([], NO_COST)
     assert ledger.recall(ask("r1", event=AllPairs())).noise.tolist() == []
     assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
 
@@ -139,7 +139,7 @@ def test_overspending_is_refused_before_anything_is_drawn(ledger: Ledger) -> Non
         ledger.charge(ask("r3", b"3"), never, NOW)
     assert [run.run for run in ledger.runs()] == ["r1", "r2"]
     assert ledger.charge(ask("r4", b"2"), never, NOW).cost == NO_COST
-    assert ledger.charge(ask("r5", b"3", dataset="e"), giving(1), NOW).fresh
+    assert ledger.charge(ask("r5", b"3", dataset="e"), giving(1), NOW).cost == TENTH.cost
 
 
 def test_the_cap_on_runs_also_holds_for_runs_that_cost_nothing(ledger: Ledger) -> None:
@@ -165,7 +165,7 @@ def test_a_failed_draw_leaves_no_trace(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="negative"):
         ledger.charge(ask("r1"), giving(-1), NOW)
     assert ledger.runs() == ()
-    assert ledger.charge(ask("r1"), giving(4), NOW).fresh
+    assert ledger.charge(ask("r1"), giving(4), NOW).cost == TENTH.cost
 
 
 def test_forgetting_removes_the_noise_and_never_the_cost(ledger: Ledger, path: Path) -> None:
@@ -184,7 +184,7 @@ def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Led
     ledger.charge(ask("r1"), giving(4), NOW)
     ledger.forget("r1")
     fresh = ledger.charge(ask("r2"), giving(8), NOW)
-    assert (fresh.noise.tolist(), fresh.cost, fresh.fresh) == ([8], TENTH.cost, True)
+    assert (fresh.noise.tolist(), fresh.cost) == ([8], TENTH.cost)
     assert accounts(ledger.runs(), {})[0].spent == TENTH.cost + TENTH.cost
     assert accounts(ledger.runs(), {})[0].shown["p"] == TENTH.cost + TENTH.cost
 
@@ -195,9 +195,9 @@ def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Led
 def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> None:
     for number, run in enumerate(("r1", "r2")):
         charged = ledger.charge(ask(run, snapshot=None), giving(number), NOW)
-        assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([number], TENTH.cost, True)
+        assert (charged.noise.tolist(), charged.cost) == ([number], TENTH.cost)
     again = ledger.recall(ask("r1", snapshot=None))
-    assert (again.noise.tolist(), again.fresh) == ([0], False), "a run that goes on is still that run"
+    assert again.noise.tolist() == [0], "a run that goes on is still that run"
     assert [run.cost for run in ledger.runs()] == [TENTH.cost] * 2
 
 
@@ -224,7 +224,7 @@ def test_another_table_under_a_snapshots_name_is_refused_without_a_trace(ledger:
             ask("r6", snapshot=None),
         )
     ):
-        assert ledger.charge(other, giving(number), NOW).fresh
+        assert ledger.charge(other, giving(number), NOW).cost == TENTH.cost
 
 
 def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger: Ledger) -> None:
@@ -232,7 +232,7 @@ def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger
     with pytest.raises(BudgetError):
         ledger.charge(ask("r1"), never, NOW)
     ledger.set_budget("d", Budget())
-    assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).fresh
+    assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).cost == TENTH.cost
 
 
 def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
@@ -244,7 +244,7 @@ def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
     with pytest.raises(SnapshotError):
         ledger.quote(ask("offer", content=b"changed"))
     assert ledger.runs() == ()
-    assert ledger.charge(ask("r1"), giving(4), NOW).fresh
+    assert ledger.charge(ask("r1"), giving(4), NOW).cost == TENTH.cost
     ledger.declare(ask("offer", snapshot=None))
 
 

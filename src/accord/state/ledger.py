@@ -71,12 +71,11 @@ class Ask:
 
 @dataclass(frozen=True, eq=False)
 class Charge:
-    """The noise to release with, what this run was charged, and whether the noise was drawn for it."""
+    """The noise to release with, and what this run was charged."""
 
     noise: NDArray[np.int64] = field(repr=False)
     cost: Cost | None
     """None where nothing is promised."""
-    fresh: bool
 
 
 @dataclass(frozen=True)
@@ -178,12 +177,12 @@ class Ledger:
             if not same or charged != (ask.partner, ask.agreement, ask.event, ask.key):
                 raise self._unfit(f"the run '{ask.run}' was charged for another release")
             if known.release is None:
-                return Charge(np.zeros(0, dtype=np.int64), entry.cost, False)
+                return Charge(np.zeros(0, dtype=np.int64), entry.cost)
             if not entry.stored:
                 raise self._unfit(
                     f"the noise of the run '{ask.run}' was forgotten", "Start a new run; it is charged again."
                 )
-            return Charge(_read_noise(state, known.release), entry.cost, False)
+            return Charge(_read_noise(state, known.release), entry.cost)
 
     def quote(self, ask: Ask) -> Cost | None:
         """What a new run with this release would be charged, None if it promises nothing. Raises if the
@@ -289,8 +288,7 @@ def _charge(
         noise = _read_noise(state, release)
     elif key is not None:
         noise = draw()
-    fresh = due and key is not None
-    charge = Charge(noise, ask.event.cost if due else NO_COST, fresh)
+    charge = Charge(noise, ask.event.cost if due else NO_COST)
     parts = fix(charge)
     state.add(
         RunCharged(
@@ -302,7 +300,7 @@ def _charge(
             at=now.astimezone(UTC).isoformat(timespec="seconds"),
             paid=due,
             key=key,
-            noise=state.keep(encode_noise(noise)) if fresh else None,
+            noise=state.keep(encode_noise(noise)) if due and key is not None else None,
             snapshot=ask.snapshot.name if ask.snapshot else None,
             uncovered=ask.uncovered,
             manifest=parts.manifest,

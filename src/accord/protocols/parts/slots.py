@@ -84,10 +84,6 @@ class Slots:
         """The records of these slots, in numbers to calculate with."""
         return self.record[slots].astype(np.int64)
 
-    def slots_of(self, records: Ints) -> tuple[Ints, Ints]:
-        """How many slots each of these records has, and the slots, record by record."""
-        return slots_among(*self.of_record, records)
-
     @cached_property
     def of_record(self) -> tuple[SomeInts, SomeInts]:
         """(records, slots) of the real slots, by ascending record."""
