@@ -105,7 +105,7 @@ class Task:
         shown = self.protocol.shown_fields(self)
         return tuple(dict.fromkeys([*shown, *self.chosen_by, *self.checked_by]))
 
-    def shape(self, side: Side, records: int, slots: int = 0) -> Shape:
+    def shape(self, side: Side, records: int, slots: int) -> Shape:
         """Of what a side with so many records and slots discloses."""
         return Shape(self.fields, self.shown_fields, self.disclose[side], records, slots)
 
