@@ -242,7 +242,7 @@ def main() -> None:
     plugins.load("reproduction.plugins")
     if sys.argv[1:2] == ["accord"]:
         sys.argv = sys.argv[1:]
-        accord()
+        accord("python -m reproduction accord")
         return
     try:
         if sys.argv[1:2] == ["audit"]:

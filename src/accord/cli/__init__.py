@@ -97,8 +97,8 @@ def _root(
     """What stands before a command."""
 
 
-def main() -> None:
-    """Run one command and end with its exit code."""
+def main(program: str | None = None) -> None:
+    """Run one command and end with its exit code; `program` is what was typed before it."""
     spare_blas()
     _limit_blas_threads()
     hook = _WithoutPandas()
@@ -107,7 +107,7 @@ def main() -> None:
     gc.set_threshold(50_000)
     _show_log()
     try:
-        app()
+        app(prog_name=program)
     except AccordError as error:
         if error.exit_code == INTERRUPTED:
             _end_line()
