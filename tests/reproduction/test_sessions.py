@@ -92,6 +92,7 @@ def link(folder: Path, agreed: Agreement, *more: str) -> dict[str, Any]:
     return dict(read_receipt(receipt).facts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "rule", "matches"),
     [({"name": "psi-expand"}, "euclidean(x, y) <= 1", 4), (LOCAL, EQUAL, 2)],
