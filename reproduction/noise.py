@@ -15,8 +15,8 @@ import math
 from collections.abc import Sequence
 
 from accord.privacy.calibration import Setting, as_claimed
-from accord.privacy.noise_laplace import Laplace, published_shift
 from reproduction.lab import OURS, PAPER, Lab, Size
+from reproduction.noises.laplace import Laplace, published_shift
 from reproduction.settings import DELTA, DELTAS, laplace
 from reproduction.sweep import Experiment, Measures, Point
 

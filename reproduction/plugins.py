@@ -4,21 +4,33 @@ local-dp           each record reports a randomised bin                         
 psi-expand         psi on every value within the rule's distances; ε = 0           protocols/psi_expand.py
 blocking           bins as they are: leaky, for simulation alone                   protocols/leaky.py
 laplace-suppress   noise of mean 0, records suppressed: leaky, for simulation alone
+
+and noises of `laplace` (noises/laplace.py):
+
+paper              the paper's clamped Laplace, with its δ made true
+paper-2017         the same as published; for simulation and audit alone
+negligible         the same, δ negligible in the number of records
 """
 
 from __future__ import annotations
 
+from accord.privacy import noise
+from accord.privacy.calibration import register_noise
 from accord.privacy.events import register_event
 from accord.protocols.registry import register_protocol
 
 
 def register() -> None:
     """Let agreements name them, in this process."""
+    from reproduction.noises import laplace
     from reproduction.protocols.leaky import PlainBlocking, Suppress
     from reproduction.protocols.local_dp import LocalDp
     from reproduction.protocols.psi_expand import PsiExpand
     from reproduction.protocols.randomised_response import PublicBins, Reports
 
+    noise.KINDS["laplace"] = laplace.Laplace
+    for name, kind in laplace.KINDS.items():
+        register_noise(name, kind)
     register_protocol("local-dp", LocalDp)
     register_protocol("psi-expand", PsiExpand)
     register_protocol("blocking", PlainBlocking)

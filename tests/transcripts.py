@@ -69,8 +69,6 @@ IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
     "laplace, pruned": lambda: worlds.agreement(prune=40),
     "laplace, unsorted candidates": lambda: worlds.agreement(sort=False, rule=worlds.WITHOUT_INDEX),
     "laplace, gaussian": lambda: _noise("gaussian"),
-    "laplace, paper": lambda: _noise("paper"),
-    "laplace, negligible": lambda: _noise("negligible"),
     "all-pairs": lambda: worlds.agreement(protocol="all-pairs"),
     "all-pairs, not greedy": lambda: worlds.agreement(protocol="all-pairs", greedy=False),
     "psi": lambda: worlds.agreement(protocol="psi", rule=_EXACT),

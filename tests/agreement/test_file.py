@@ -64,8 +64,6 @@ from tests.agreement.faulty import TEXT, faults, line_of
         ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 21", "less than or equal to 20"),
         ("epsilon = 1.6", 'epsilon = 1.6\nrecords_per_person = "2"', "valid integer"),
         ("epsilon = 1.6", "epsilon = 1.6\nrecord_per_person = 2", "Did you mean 'records_per_person'"),
-        ('noise = "auto"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'auto'"),
-        ('noise = "auto"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
         ("[disclose]", "[most_matches]\n[disclose]", "needs A, B or both"),
         ("[disclose]", "most_matches.A = 0\n[disclose]", "does not belong here"),
         ("[disclose]", "[most_matches]\nA = 0\n[disclose]", "'A' must be a number of records, at least 1"),

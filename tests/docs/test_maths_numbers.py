@@ -21,18 +21,26 @@ from accord.privacy.events import released
 from accord.privacy.losses import replacement
 from accord.privacy.noise import exact_delta
 from accord.privacy.noise_geometric import Geometric
-from accord.privacy.noise_laplace import Laplace
 from accord.secure.circuit import AtMost, Hamming, Input, Node, Opened
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.held import layout_of
 from reproduction.audit.bounds import at_least, at_most, epsilon_bound
+from reproduction.noises.laplace import Laplace
 from reproduction.protocols.noise_suppress import delta as suppressed_delta
 from reproduction.protocols.randomised_response import both_in_block
 from tests.docs.test_numbers import DOCS, sections
-from tests.privacy import test_noise_laplace as laplace
+from tests.reproduction.noises import test_laplace as laplace
+from tests.reproduction.plugged import plugged
 
 ROOT = DOCS.parent
 SECTIONS = {name.partition(" ")[0]: body for name, body in sections((DOCS / "maths.md").read_text()).items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plugged() -> Iterator[None]:
+    """The page is also about the laboratory's noises."""
+    with plugged():
+        yield
 
 
 def rows(number: str) -> list[list[str]]:

@@ -10,8 +10,8 @@ import pytest
 
 from accord.errors import UsageError
 from accord.exact import Number
-from accord.privacy.calibration import as_claimed, calibrate
-from accord.privacy.noise import NAMES, exact_delta
+from accord.privacy.calibration import NOISES, calibrate
+from accord.privacy.noise import AUTO, exact_delta
 from accord.privacy.noise_geometric import SHARES, Geometric
 
 
@@ -43,24 +43,10 @@ def test_unknown_noise_bins_and_missing_sizes_are_refused() -> None:
         calibrate("laplace", 1, "1e-5")
     with pytest.raises(UsageError, match="at least one bin"):
         calibrate("geometric", 1, "1e-5", 0)
-    with pytest.raises(UsageError, match="number of records"):
-        calibrate("negligible", 1, "1e-5")
-
-
-def test_the_published_noise_may_be_audited_but_not_used() -> None:
-    assert as_claimed("paper-2017", 1.6, "1e-5").kept
-    with pytest.raises(UsageError, match="audit and reproduction only"):
-        calibrate("paper-2017", 1.6, "1e-5")
-
-
-def test_a_promise_that_is_not_kept_is_refused() -> None:
-    assert not as_claimed("negligible", 1, "2^-128", 1, 100).kept
-    with pytest.raises(UsageError, match="has δ = "):
-        calibrate("negligible", 1, "2^-128", 1, 100)
 
 
 def test_a_setting_too_wide_to_sample_is_refused() -> None:
-    for name in ("geometric", "gaussian", "paper"):
+    for name in ("geometric", "gaussian"):
         with pytest.raises(UsageError, match="larger ε"):
             calibrate(name, "0.000001", "1e-5")
 
@@ -71,7 +57,7 @@ def test_a_delta_above_one_in_n_is_warned_of() -> None:
     assert calibrate("geometric", 1, "1e-5").warnings == ()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "paper-2017"])
+@pytest.mark.parametrize("name", [AUTO, *NOISES])
 @pytest.mark.parametrize("bins", [1, 3])
 @pytest.mark.parametrize("epsilon", ["0.3", "2.5"])
 def test_every_promise_is_kept(name: str, bins: int, epsilon: str) -> None:
@@ -86,7 +72,7 @@ def test_no_geometric_of_the_search_with_less_noise_keeps_the_promise() -> None:
     found = calibrate("geometric", epsilon, delta)
     for share in range(SHARES // 4, SHARES, 5):
         up = epsilon * share / SHARES
-        for middle in range(found.noise.middle - 3, found.noise.middle + 2):
+        for middle in range(found.noise.window.middle - 3, found.noise.window.middle + 2):
             other = Geometric(middle, up, epsilon - up, 64)
             if other.window.mean < found.noise.window.mean:
                 assert exact_delta(other, 1, epsilon) > delta
@@ -110,17 +96,7 @@ def test_the_two_sides_may_have_different_budgets() -> None:
     assert b.kept
 
 
-@pytest.mark.parametrize(("epsilon", "share"), [("0.1", 0.45), ("0.4", 0.37), ("1.6", 0.27)])
-def test_the_default_saves_what_is_claimed_over_the_paper(epsilon: str, share: float) -> None:
-    ours = calibrate("geometric", epsilon, "1e-5").expected_dummies
-    paper = as_claimed("paper-2017", epsilon, "1e-5").expected_dummies
-    assert 1 - ours / paper == pytest.approx(share, abs=0.006)
-
-
-def test_people_need_a_noise_that_protects_them() -> None:
-    for name in set(NAMES) - {"auto", "geometric", "gaussian"}:
-        with pytest.raises(UsageError, match="needs the noise 'auto', 'geometric' or 'gaussian'"):
-            as_claimed(name, 1, "1e-5", 1, 100, 2)
+def test_people_have_a_number_of_records() -> None:
     for records in (0, 21):
         with pytest.raises(UsageError, match="1 to 20 records"):
             calibrate("geometric", 1, "1e-5", records_per_person=records)

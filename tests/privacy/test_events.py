@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from accord.errors import UsageError
-from accord.privacy.calibration import as_claimed, calibrate
+from accord.privacy.calibration import calibrate
 from accord.privacy.events import (
     NO_COST,
     AllPairs,
@@ -39,7 +40,6 @@ EVENTS: list[Event] = [
     NoisyAnswer(Fraction(1, 3), "refuse"),
     released(calibrate("geometric", "0.1", "2^-40", 2)),
     released(calibrate("gaussian", "1.6", "1e-5", 3)),
-    released(calibrate("paper", "1.6", "1e-5")),
     released(calibrate("geometric", "0.1", "2^-40", 2, records_per_person=3)),
 ]
 
@@ -92,8 +92,9 @@ def test_the_version_is_in_the_bytes() -> None:
 
 def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
     assert released(calibrate("geometric", "0.1", "1e-5")).cost == Cost(Fraction(1, 10), Fraction(1, 10**5))
-    broken = as_claimed("paper-2017", "0.1", "1e-5")
-    assert released(broken).cost.delta == Fraction(broken.delta_exact) > Fraction(1, 10**5)
+    kept = calibrate("geometric", "0.1", "1e-5")
+    broken = replace(kept, delta=Fraction(1, 10**9))
+    assert released(broken).cost.delta == Fraction(kept.delta_exact) > broken.delta
     for free in (AllPairs(), Intersection()):
         assert free.cost == Cost(Fraction(0), Fraction(0))
     assert ExactAnswer().cost is None

@@ -12,31 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.errors import UsageError
-from accord.privacy.calibration import AnyNoise
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
-from accord.privacy.noise import exact_delta, losses
+from accord.privacy.noise import Noise, exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
-from accord.privacy.noise_laplace import Laplace
 from tests.privacy.definition import enumerated_delta, moved_delta
 
 EPSILONS = [Fraction(n, 8) for n in range(0, 25, 3)]
 
-SMALL: list[AnyNoise] = [
+SMALL: list[Noise] = [
     Geometric(3, Fraction(1), Fraction(1, 2), 3),
     Geometric(0, Fraction(1), Fraction(1, 2), 3),
     Geometric(2, Fraction(1, 5), Fraction(3, 5), 3),
     Gaussian(3, Fraction(4), 3),
     Gaussian(1, Fraction(7, 3), 2),
-    Laplace(3, Fraction(1, 2), 2),
-    Laplace(3, Fraction(2, 5), 2),
-    Laplace(2, Fraction(6, 5), 4),
-    Laplace(0, Fraction(1, 2), 2),
 ]
 
 
-def fractions(noise: AnyNoise) -> list[Fraction]:
+def fractions(noise: Noise) -> list[Fraction]:
     return [Fraction(weight, 2**256) for weight in noise.window.table]
 
 
@@ -45,21 +38,19 @@ def assert_just_above(found: float, true: Fraction) -> None:
 
 
 @pytest.mark.parametrize("noise", SMALL, ids=repr)
-def test_one_bin_agrees_with_the_definition(noise: AnyNoise) -> None:
+def test_one_bin_agrees_with_the_definition(noise: Noise) -> None:
     for epsilon in EPSILONS:
         assert_just_above(exact_delta(noise, 1, epsilon), enumerated_delta(fractions(noise), 1, epsilon))
 
 
-@pytest.mark.parametrize(
-    "noise", [pytest.param(SMALL[0], marks=pytest.mark.slow), SMALL[4], SMALL[7], SMALL[8]], ids=repr
-)
-def test_two_bins_agree_with_the_definition(noise: AnyNoise) -> None:
+@pytest.mark.parametrize("noise", [pytest.param(SMALL[0], marks=pytest.mark.slow), SMALL[4]], ids=repr)
+def test_two_bins_agree_with_the_definition(noise: Noise) -> None:
     for epsilon in EPSILONS[2::3]:
         assert_just_above(exact_delta(noise, 2, epsilon), enumerated_delta(fractions(noise), 2, epsilon))
 
 
-@pytest.mark.parametrize("noise", [SMALL[1], SMALL[3], SMALL[6]], ids=repr)
-def test_three_bins_agree_with_a_count_of_losses(noise: AnyNoise) -> None:
+@pytest.mark.parametrize("noise", [SMALL[1], SMALL[3]], ids=repr)
+def test_three_bins_agree_with_a_count_of_losses(noise: Noise) -> None:
     q = [float(p) for p in noise.window.probabilities]
     ups = [(p, q[x - 1] if x else 0.0) for x, p in enumerate(q)]
     downs = [(p, q[x + 1] if x + 1 < len(q) else 0.0) for x, p in enumerate(q)]
@@ -125,7 +116,7 @@ def test_lattices_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize("noise", SMALL, ids=repr)
-def test_a_grid_only_raises_delta_and_not_by_much(noise: AnyNoise) -> None:
+def test_a_grid_only_raises_delta_and_not_by_much(noise: Noise) -> None:
     fine, spacing = losses(noise, 2), Fraction(1, 10_007)
     grid = on_grid(fine, spacing, 10**6)
     for epsilon in EPSILONS:
@@ -160,7 +151,7 @@ def test_trimming_folds_tails_upward() -> None:
 
 
 def test_delta_never_grows_with_epsilon() -> None:
-    found = [losses(SMALL[5], 2).delta(epsilon) for epsilon in EPSILONS]
+    found = [losses(SMALL[2], 2).delta(epsilon) for epsilon in EPSILONS]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[-1]
 
@@ -206,7 +197,7 @@ def test_records_that_share_their_bins_are_the_worst_at_every_epsilon(
     ],
 )
 def test_no_partition_has_more_than_the_exact_delta(
-    noise: AnyNoise, records: int, bins: int, changed: int
+    noise: Noise, records: int, bins: int, changed: int
 ) -> None:
     """Of those that change up to so many bins; three records of one bin each can change six."""
     q, epsilon = fractions(noise), Fraction(3, 4)
@@ -221,18 +212,10 @@ def test_no_partition_has_more_than_the_exact_delta(
 
 @pytest.mark.parametrize("noise", SMALL[:5], ids=repr)
 @pytest.mark.parametrize("records", [2, 3, 5])
-def test_several_records_agree_with_the_definition(noise: AnyNoise, records: int) -> None:
+def test_several_records_agree_with_the_definition(noise: Noise, records: int) -> None:
     for epsilon in EPSILONS:
         true = moved_delta(fractions(noise), [records, -records], epsilon)
         assert_just_above(exact_delta(noise, 1, epsilon, records), true)
-
-
-def test_a_noise_that_is_not_log_concave_has_worse_tables_and_is_refused() -> None:
-    """Two records that enter two bins tell more than two that enter one: the theorem needs its condition."""
-    q = fractions(SMALL[6])
-    assert moved_delta(q, [1, 1, -2], Fraction(1)) > moved_delta(q, [2, -2], Fraction(1))
-    with pytest.raises(UsageError, match="needs the noise 'auto', 'geometric' or"):
-        losses(SMALL[6], 1, 2)
 
 
 def test_more_records_than_the_window_is_long_hide_nothing() -> None:

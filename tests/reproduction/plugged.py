@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from accord import plugins
-from accord.privacy import events
+from accord.privacy import calibration, events, noise
 from accord.protocols import registry
 
 NAME = "reproduction.plugins"
@@ -16,7 +16,9 @@ NAME = "reproduction.plugins"
 @contextmanager
 def plugged() -> Iterator[None]:
     """Agreements may name what the laboratory has."""
-    registries: list[dict[str, Any]] = [plugins._loaded, registry.PROTOCOLS, events.EVENTS]
+    registries: list[dict[str, Any]] = [
+        plugins._loaded, registry.PROTOCOLS, events.EVENTS, calibration.NOISES, noise.KINDS,
+    ]  # fmt: skip
     before = [dict(one) for one in registries]
     plugins.load(NAME)
     try:

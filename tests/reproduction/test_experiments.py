@@ -11,7 +11,6 @@ from statistics import stdev
 import numpy as np
 import pytest
 
-from accord.privacy.noise_laplace import published_shift
 from accord.simulation.pair import simulate
 from reproduction.baseline import BASELINE
 from reproduction.catalogue import EXPERIMENTS
@@ -19,6 +18,7 @@ from reproduction.lab import FULL, OURS, PAPER, QUICK
 from reproduction.local import LOCAL
 from reproduction.noise import NOISE, NOISE_COST, published_mass
 from reproduction.noise import run as noise_run
+from reproduction.noises.laplace import published_shift
 from reproduction.replication import REPLICATION, STEPS, best, factors, way
 from reproduction.settings import VARIANTS, all_pairs, laplace
 from reproduction.size import SIZE, psi_expand_cost

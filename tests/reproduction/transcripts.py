@@ -32,6 +32,11 @@ def _protocol(**options: Any) -> Agreement:
     return Agreement.model_validate(made | {"protocol": options})
 
 
+def _noise(name: str) -> Agreement:
+    privacy = {"epsilon": "1", "delta": "1e-3", "noise": name}
+    return worlds.agreement(A=privacy, B=privacy)
+
+
 def _expand() -> Agreement:
     made = worlds.agreement(protocol="psi").model_dump(mode="json")
     return Agreement.model_validate(made | {"protocol": {"name": "psi-expand"}})
@@ -39,6 +44,8 @@ def _expand() -> Agreement:
 
 _LOCAL: dict[str, Any] = {"name": "local-dp", "window": 2, "A": {"epsilon": "2"}, "B": {"epsilon": "1"}}
 IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
+    "laplace, paper": lambda: _noise("paper"),
+    "laplace, negligible": lambda: _noise("negligible"),
     "psi-expand": _expand,
     "local-dp": lambda: _by_key(**_LOCAL),
     "local-dp, candidates": lambda: _by_key(**_LOCAL, rule=worlds.WITHOUT_INDEX),

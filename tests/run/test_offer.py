@@ -102,7 +102,7 @@ def test_what_the_counts_depend_on_makes_another_release() -> None:
         key(skipping),
         key(changed(protocol__A__epsilon="2")),
         key(changed(protocol__A__delta="1e-4")),
-        key(changed(protocol__A__noise="paper")),
+        key(changed(protocol__A__noise="gaussian")),
         key(agreement(style="replicate")),
         key(changed(fields__x__max=19)),
     ]

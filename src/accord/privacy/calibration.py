@@ -24,17 +24,14 @@ from accord.privacy.noise import (
     AUTO,
     FOR_PEOPLE,
     MOST_PER_PERSON,
-    NAMES,
     ONLY_FOR_PEOPLE,
+    Noise,
     exact_delta,
 )
-from accord.privacy.noise_gaussian import Gaussian
-from accord.privacy.noise_geometric import Geometric
-from accord.privacy.noise_laplace import Laplace, negligible, published, shift_bounds
 from accord.privacy.number import exact
-from accord.privacy.window import reach
 
-AnyNoise = Geometric | Gaussian | Laplace
+Verify = Callable[[Noise], bool]
+"""Whether the exact δ of a noise is at most the one asked for."""
 
 LEAST_DELTA = Fraction(1, 1 << 128)
 MOST_EPSILON = 64
@@ -47,7 +44,7 @@ class Setting:
     """A noise with the promise (ε, δ) it was chosen for and the δ it really has at that ε."""
 
     name: str
-    noise: AnyNoise
+    noise: Noise
     epsilon: Fraction
     delta: Fraction
     bins_per_record: int
@@ -77,11 +74,8 @@ def calibrate(
 ) -> Setting:
     """The setting to release with; refuses whatever does not keep its promise."""
     found = as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person)
-    if name == "paper-2017":
-        raise UsageError(
-            problem="The noise 'paper-2017' is for audit and reproduction only. Use 'paper': the same noise "
-            "with a shift that keeps the promised δ."
-        )
+    if name != AUTO and NOISES[name].refusal:
+        raise UsageError(problem=NOISES[name].refusal)
     if not found.kept:
         raise UsageError(
             problem=f"The noise '{name}' has δ = {found.delta_exact:.3g} at ε = {text(found.epsilon)}, more "
@@ -131,7 +125,7 @@ def _least(*promised: Any) -> Setting:
 def _require_people(name: str, records_per_person: int) -> None:
     if not 1 <= records_per_person <= MOST_PER_PERSON:
         raise UsageError(problem=f"A person has 1 to {MOST_PER_PERSON} records here: that many are hidden.")
-    if records_per_person > 1 and name in NAMES and name not in FOR_PEOPLE:
+    if records_per_person > 1 and name in NOISES and name not in FOR_PEOPLE:
         raise UsageError(problem=f"{ONLY_FOR_PEOPLE}, not '{name}'.")
 
 
@@ -166,45 +160,57 @@ def warnings(epsilon: Fraction, delta: Fraction, records: int | None) -> tuple[s
     return tuple(found)
 
 
+Choose = Callable[[Fraction, Fraction, tuple[int, int], int | None, Verify], Noise]
+"""The parameters for ε and δ, where so many (bins of a record, records of a person) change, in a table of so
+many records. `calibrate` refuses what does not keep the promise."""
+
+
+@dataclass(frozen=True)
+class NoiseKind:
+    """A noise by its name."""
+
+    choose: Choose
+    refusal: str = ""
+    """Why nothing may be released with it; empty if it may."""
+
+
 def _choose(
-    name: str, e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None,
-    verify: Callable[[AnyNoise], bool],
-) -> AnyNoise:  # fmt: skip
-    bins = changed[0]
-    match name:
-        case "geometric":
-            return _first(name, noise_geometric.candidates(e, d, *changed), verify)
-        case "gaussian":
-            return _first(name, noise_gaussian.candidates(e, d, *changed), verify)
-        case "paper":
-            return _least_shift(e, d, bins, verify)
-        case "paper-2017":
-            return published(e, d, bins)
-        case "negligible" if records:
-            return negligible(e, records, bins)
-        case "negligible":
-            raise UsageError(problem="The noise 'negligible' depends on the number of records. Name it.")
-    raise UsageError(problem=f"There is no noise '{name}'. Choose one of {', '.join(NAMES)}.")
+    name: str, e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Noise:
+    if name not in NOISES:
+        raise UsageError(problem=f"There is no noise '{name}'. Choose one of {', '.join((AUTO, *NOISES))}.")
+    return NOISES[name].choose(e, d, changed, records, verify)
 
 
-def _first(name: str, candidates: Iterable[AnyNoise], verify: Callable[[AnyNoise], bool]) -> AnyNoise:
+def _geometric(
+    e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Noise:
+    return _first("geometric", noise_geometric.candidates(e, d, *changed), verify)
+
+
+def _gaussian(
+    e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Noise:
+    return _first("gaussian", noise_gaussian.candidates(e, d, *changed), verify)
+
+
+NOISES: dict[str, NoiseKind] = {"geometric": NoiseKind(_geometric), "gaussian": NoiseKind(_gaussian)}
+
+
+def register_noise(name: str, kind: NoiseKind) -> None:
+    """Let agreements name this noise, in this process. *Requires* that its class is in `noise.KINDS`."""
+    NOISES[name] = kind
+
+
+def agreed_noises() -> list[str]:
+    """The names that an agreement may give."""
+    return [AUTO, *(name for name, kind in NOISES.items() if not kind.refusal)]
+
+
+def _first(name: str, candidates: Iterable[Noise], verify: Callable[[Noise], bool]) -> Noise:
     for tried, noise in enumerate(candidates):
         if verify(noise):
             return noise
         if tried == _TRIES:
             break
     raise UsageError(problem=f"No setting of the noise '{name}' keeps this promise. Try another noise.")
-
-
-def _least_shift(e: Fraction, d: Fraction, bins: int, verify: Callable[[AnyNoise], bool]) -> Laplace:
-    """A shift that verifies, or the proven one; the least, if the exact δ falls as the shift grows.
-
-    That it does is computed and not proved [MATHS §3.2]. Only minimality rests on it: whatever the halving
-    ends at was verified, or is measured like every other setting before it is used.
-    """
-    cut, slope = reach(d), e / (2 * bins)
-    low, high = shift_bounds(e, d, bins)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if verify(Laplace(middle, slope, cut)) else (middle + 1, high)
-    return Laplace(high, slope, cut)

@@ -25,9 +25,9 @@ from typing import ClassVar, Literal, get_args
 
 from accord.errors import UsageError
 from accord.exact import text
-from accord.privacy.calibration import AnyNoise, Setting
+from accord.privacy.calibration import Setting
 from accord.privacy.losses import Losses
-from accord.privacy.noise import KINDS, MOST_PER_PERSON
+from accord.privacy.noise import KINDS, MOST_PER_PERSON, Noise
 from accord.privacy.number import exact, show
 
 VERSION = 1
@@ -103,7 +103,7 @@ class NoisyCounts:
     """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise, for a
     person with up to `records_per_person`."""
 
-    noise: AnyNoise
+    noise: Noise
     bins_per_record: int
     cost: Cost
     records_per_person: int = 1
@@ -290,7 +290,7 @@ def _event(body: dict[str, object]) -> Event:
     raise ValueError("no such kind")
 
 
-def _noise(kind: Callable[..., AnyNoise], body: dict[str, int | str]) -> AnyNoise:
+def _noise(kind: Callable[..., Noise], body: dict[str, int | str]) -> Noise:
     return kind(**{name: _read(value) for name, value in body.items() if name != "kind"})
 
 

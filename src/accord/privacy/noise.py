@@ -3,9 +3,8 @@
     auto        of the next two the one with fewer expected dummies          calibration.py
     geometric   mechanism A; the least for records in up to three bins       noise_geometric.py
     gaussian    truncated discrete Gaussian; the least from four             noise_gaussian.py
-    paper       the paper's clamped Laplace, with its δ made true            noise_laplace.py
-    paper-2017  the paper's as published; audit and reproduction only        noise_laplace.py
-    negligible  the paper's, δ negligible in the number of records           noise_laplace.py
+
+Plug-ins add others (accord/plugins.py).
 
 A `Noise` is its parameters; its `window` is everything the sampler and the accountant read, so what is
 accounted is what is drawn. Noise of different bins is independent and never negative.
@@ -13,8 +12,9 @@ accounted is what is drawn. Noise of different bins is independent and never neg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,28 +24,27 @@ from accord.errors import UsageError
 from accord.privacy.losses import Losses, replacement
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
-from accord.privacy.noise_laplace import Laplace
 from accord.privacy.number import above, exp
 from accord.privacy.window import Window, sample
 
 AUTO = "auto"
-NAMES = (AUTO, "geometric", "gaussian", "paper", "paper-2017", "negligible")
 _BEYOND = 200
 """Above this ε a table's distance from ideal, at least 2^−256, is worth a δ of 1: e^200 > 2^288."""
-KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
-    "geometric": Geometric,
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-}
+KINDS: dict[str, Callable[..., Noise]] = {"geometric": Geometric, "gaussian": Gaussian}
+"""Their classes, as events are written (events.py)."""
 FOR_PEOPLE = ("geometric", "gaussian")
 """The noises that protect several records of one person at once. They are log-concave, which the proof needs
-[MATHS §3.9]; a clamped Laplace is not, because of its atom at 0. Of these `auto` takes one."""
+[MATHS §3.9]. Of these `auto` takes one."""
 ONLY_FOR_PEOPLE = "records_per_person above 1 needs the noise 'auto', 'geometric' or 'gaussian'"
 MOST_PER_PERSON = 20
 
 
 class Noise(Protocol):
-    """The parameters of a distribution on 0, 1, 2, …"""
+    """The parameters of a distribution on 0, 1, 2, …: a frozen dataclass of numbers."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __hash__(self) -> int: ...
 
     @property
     def window(self) -> Window:
@@ -63,7 +62,7 @@ def draw(noise: Noise, bins: int, entropy: Entropy) -> NDArray[np.int64]:
 
 def losses(noise: Noise, bins_per_record: int, records_per_person: int = 1) -> Losses:
     """The losses of the noisy counts when all records of one person are replaced."""
-    if records_per_person > 1 and isinstance(noise, Laplace):
+    if records_per_person > 1 and not isinstance(noise, Geometric | Gaussian):
         raise UsageError(problem=f"{ONLY_FOR_PEOPLE}.")
     return replacement(noise.window, bins_per_record, records_per_person)
 

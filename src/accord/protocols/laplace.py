@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,7 +22,7 @@ from accord.entropy import Entropy
 from accord.exact import text
 from accord.fields.columns import Records
 from accord.fields.schema import Exact
-from accord.privacy.calibration import Setting, as_claimed, calibrate
+from accord.privacy.calibration import Setting, agreed_noises, as_claimed, calibrate
 from accord.privacy.events import released
 from accord.privacy.noise import AUTO, FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
@@ -35,6 +35,7 @@ from accord.protocols.parts.slots import Padding, most_dummies
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+from accord.spec import OneOf
 
 
 class Privacy(Protected):
@@ -44,9 +45,8 @@ class Privacy(Protected):
     """ε of the promise to each record, or person, of this side; at most 64."""
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
     """δ of that promise; at least 2^-128, and best 2^-40."""
-    noise: Literal["auto", "geometric", "gaussian", "paper", "negligible"]
-    """The distribution of dummies; `auto` takes `geometric` or `gaussian`, whichever needs fewer. Only these
-    hide people with several records."""
+    noise: Annotated[str, OneOf(agreed_noises)]
+    """The distribution of dummies; `auto` takes `geometric` or `gaussian`, whichever needs fewer."""
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:

@@ -233,7 +233,7 @@ def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing
 ) -> Simulation:
     """Run the agreement's protocol on two tables (files, or anything with the Arrow C stream interface).
 
-    `noise` replaces the agreement's, `paper-2017` included, which no linkage may use. `beyond_blocking` has
+    `noise` replaces the agreement's, also by one that no linkage may use. `beyond_blocking` has
     all pairs looked at for those that the rule accepts, which may take long. With a seed the run can be
     repeated exactly.
     """

@@ -27,6 +27,8 @@ from functools import cached_property
 
 import numpy as np
 
+from accord.errors import UsageError
+from accord.privacy.calibration import NoiseKind, Verify
 from accord.privacy.number import decimal, exp, log, precise
 from accord.privacy.window import Window, reach, require_cap, window
 
@@ -98,3 +100,48 @@ def _atom_unit(slope: Fraction) -> Fraction:
     """t = −ln(e^s − 1), within 10^−100: no loss that involves it can lie on ε by more than chance."""
     with localcontext(precise()):
         return Fraction(-(exp(slope) - 1).ln())
+
+
+# -- what an agreement may name -----------------------------------------------------------------------------
+
+
+def _paper(
+    e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Laplace:
+    """A shift that verifies, or the proven one; the least, if the exact δ falls as the shift grows.
+
+    That it does is computed and not proved [MATHS §3.2]. Only minimality rests on it: whatever the halving
+    ends at was verified, or is measured like every other setting before it is used.
+    """
+    bins = changed[0]
+    cut, slope = reach(d), e / (2 * bins)
+    low, high = shift_bounds(e, d, bins)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if verify(Laplace(middle, slope, cut)) else (middle + 1, high)
+    return Laplace(high, slope, cut)
+
+
+def _published(
+    e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Laplace:
+    return published(e, d, changed[0])
+
+
+def _negligible(
+    e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None, verify: Verify
+) -> Laplace:
+    if not records:
+        raise UsageError(problem="The noise 'negligible' depends on the number of records. Name it.")
+    return negligible(e, records, changed[0])
+
+
+KINDS = {
+    "paper": NoiseKind(_paper),
+    "paper-2017": NoiseKind(
+        _published,
+        "The noise 'paper-2017' is for audit and reproduction only. Use 'paper': the same noise with a shift "
+        "that keeps the promised δ.",
+    ),
+    "negligible": NoiseKind(_negligible),
+}

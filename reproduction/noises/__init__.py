@@ -1,0 +1,1 @@
+"""Noises of the paper that Accord is compared with, as plug-ins."""
