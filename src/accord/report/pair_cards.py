@@ -62,9 +62,8 @@ class PairView:
             self._values(pair),
         ]
         if self._score is not None and pair.score is not None:
-            parts.append(
-                table(self._says(pair.score), ["comparison", "level", "points", "sum"], self.steps(pair))
-            )
+            names = ["comparison", "level", "points", "sum"]
+            parts.append(table(self._says(pair.score), names, self.steps(pair), numbers=False))
         return element("div", join(parts), _class="pair")
 
     def steps(self, pair: PairFacts) -> list[list[str]]:
