@@ -124,7 +124,7 @@ class LocalDp(Binned):
             yield ("blocking", 0), f"{problem}; block by key alone."
         elif fields is not None and _fits(blocking, fields):
             agreed = [PassSpec(parts=tuple(parts)) for parts in blocking]
-            yield from self._window_faults(build_blocking(agreed, fields, "").bins)
+            yield from self._window_faults(build_blocking(agreed, fields).bins)
         if self.spread is not None and self.spread > self.window:
             yield ("protocol", "spread"), "the spread must be at most the window."
 

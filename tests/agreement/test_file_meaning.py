@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
-from accord.datasets.starter import starter_text
+from accord.datasets.starter import starter, starter_text
 from accord.errors import AgreementError
 from tests.agreement.faulty import TEXT, faults, line_of
 
@@ -150,10 +151,7 @@ name = "day and brand"
 parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]
 
 [[blocking.pass]]
-parts = [
-    { kind = "key", field = "brand" },
-    { kind = "lsh", field = "name", positions = 6, tables = 3 },
-]
+parts = [{ kind = "key", field = "brand" }]
 
 """
 
@@ -170,9 +168,9 @@ def with_passes(*changes: tuple[str, str]) -> str:
 def test_passes_read_back() -> None:
     agreed = parse_agreement(with_passes())
     assert parse_agreement(agreed.to_toml()).digest == agreed.digest
-    assert agreed.plan.bins == 300 + 3 * 16 * 64
-    assert [one.name for one in agreed.plan.passes] == ["day and brand", *["pass 2"] * 3]
-    assert agreed.blocking_fields == ("day", "brand", "name")
+    assert agreed.plan.bins == 300 + 16
+    assert [one.name for one in agreed.plan.passes] == ["day and brand", "pass 2"]
+    assert agreed.blocking_fields == ("day", "brand")
     require_sound(agreed)
 
 
@@ -191,6 +189,14 @@ def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
     assert fault.endswith(problem)
 
 
+def test_a_record_is_in_no_more_bins_than_noise_can_hide() -> None:
+    plain = starter("places").model_dump(mode="json")
+    grid = {"kind": "grid", "fields": ["lat", "lon"], "cell": "0.02", "style": "replicate", "reach": "0.001"}
+    blocking = {"pass": [{"parts": [grid]} for _ in range(17)]}
+    with pytest.raises(AgreementError, match="into 68 bins, but noise can hide it in at most 64"):
+        require_sound(Agreement.model_validate(plain | {"blocking": blocking}))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -204,13 +210,9 @@ def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
         ('["day", "brand"]', "7", "should be a valid string"),
         ('"day and brand"', '"pass 2"', "another pass is also called 'pass 2'"),
         ('"day and brand"', '"<b>"', "begin with a letter or digit"),
-        ("positions = 6", "positions = 18", "12,583,212 bins"),
-        ("tables = 3", "tables = 64", "into 65 bins, but noise can hide it in at most 64"),
-        ("positions = 6", "positions = 0", "greater than or equal to 1"),
-        ('field = "name", p', 'field = "day", p', "'day' is not a Bloom filter"),
-        ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
-         "at most one part of kind lsh"),
-        ("tables = 3", "tabls = 3", "Did you mean 'tables'?"),
+        ("buckets = 300", "buckets = 4999999", "5,000,015 bins"),
+        ("buckets = 300", "buckets = 0", "greater than or equal to 1"),
+        ("buckets = 300", "bucket = 300", "Did you mean 'buckets'?"),
     ],
 )  # fmt: skip
 def test_one_fault_of_a_pass_with_its_line(old: str, new: str, problem: str) -> None:

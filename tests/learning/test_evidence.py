@@ -42,7 +42,7 @@ def question(seed: int = 0) -> LearningTask:
 
 
 def compared_all() -> LearningTask:
-    return replace(question(), blocking=build_blocking((), AGREED.fields, AGREED.salt))
+    return replace(question(), blocking=build_blocking((), AGREED.fields))
 
 
 def alone(name: str, spec: FieldSpec) -> LearningTask:
@@ -152,7 +152,7 @@ def test_pairs_that_do_not_meet_are_missed_and_no_strangers() -> None:
     made = generate_people(300, None, 5)
     everything = compared_all()
     passes = (PassSpec(parts=(KeySpec(kind="key", field="birth", buckets=50),)),)
-    met = replace(everything, blocking=build_blocking(passes, AGREED.fields, AGREED.salt))
+    met = replace(everything, blocking=build_blocking(passes, AGREED.fields))
     beside = replace(everything, rest=parse_rule("same(postcode)"))
     whole, some, strict = (from_made_up(asked, made) for asked in (everything, met, beside))
     assert whole.matches == whole.met == some.matches == made.truth.num_rows

@@ -23,13 +23,13 @@ AGREED = agreement()
 
 def by_key() -> Pass:
     spec = PassSpec(parts=(KeySpec(kind="key", field="x"),))
-    return build_blocking([spec], AGREED.fields, AGREED.salt).passes[0]
+    return build_blocking([spec], AGREED.fields).passes[0]
 
 
 def by_cell() -> Pass:
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": "4", "style": "replicate", "reach": "1"}
     spec = PassSpec(parts=(GridSpec.model_validate(grid),))
-    return build_blocking([spec], AGREED.fields, AGREED.salt).passes[0]
+    return build_blocking([spec], AGREED.fields).passes[0]
 
 
 def columns(x: list[int], y: list[int] | None = None, missing: tuple[int, ...] = ()) -> Columns:

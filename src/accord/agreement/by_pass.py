@@ -18,7 +18,6 @@ from accord.agreement.document import Agreement
 from accord.fields.columns import Records
 from accord.rules.blocking.base import MOST_BINS, PassSpec, build_blocking
 from accord.rules.blocking.key import KeySpec
-from accord.rules.blocking.passes import Pass
 from accord.rules.evaluate import Tables
 from accord.rules.join import Compared
 from accord.side import Side
@@ -27,12 +26,12 @@ from accord.table.pairs import SomePairs
 
 @dataclass(frozen=True)
 class PassFigures:
-    """One pass; the tables of one lsh part are one."""
+    """One pass."""
 
     name: str
     bins: int
     candidate_pairs: int
-    """Pairs of records that meet in it; in lsh counted in each table."""
+    """Pairs of records that meet in it."""
     recall: float
     """The share of the wanted pairs that are compared in it."""
     recall_so_far: float
@@ -53,20 +52,20 @@ def by_pass(
 ) -> tuple[PassFigures, ...]:
     """Every pass, and how many of the wanted pairs (row of A, row of B), which come in batches, are compared
     in it: all that meet, or those that a run has `compared`. `noise` replaces the agreed one."""
-    groups = _grouped(agreement)
+    plan = agreement.plan
     if compared is None:
         tables = Tables(agreement.fields, a.columns, b.columns)
-        compared = Compared.of(tables, (len(a), len(b)), agreement.plan)
-    total, met, so_far = _meet([len(one) for one in groups], compared, wanted)
+        compared = Compared.of(tables, (len(a), len(b)), plan)
+    total, met, so_far = _meet(compared, wanted)
     found = []
     best = best_buckets(agreement, (a.size, b.size), noise)
-    for i, passes in enumerate(groups):
+    for i, one in enumerate(plan.passes):
         spec = _bucketed(agreement.passes[i]) if agreement.passes else None
         found.append(
             PassFigures(
-                name=passes[0].name,
-                bins=sum(one.bins for one in passes),
-                candidate_pairs=sum(_candidates(one, a, b) for one in passes),
+                name=one.name,
+                bins=one.bins,
+                candidate_pairs=one.place_both((a.columns, b.columns), (len(a), len(b))).candidates,
                 recall=met[i] / total if total else 1.0,
                 recall_so_far=so_far[i] / total if total else 1.0,
                 buckets=None if spec is None else spec.buckets,
@@ -76,18 +75,15 @@ def by_pass(
     return tuple(found)
 
 
-def _meet(
-    groups: list[int], compared: Compared, wanted: Iterable[SomePairs]
-) -> tuple[int, list[int], list[int]]:
-    """How many pairs there are; how many are compared in each group of passes, and in it or one before it."""
-    total, met, so_far = 0, [0] * len(groups), [0] * len(groups)
-    ends = np.cumsum(groups).tolist()
+def _meet(compared: Compared, wanted: Iterable[SomePairs]) -> tuple[int, list[int], list[int]]:
+    """How many pairs there are; how many are compared in each pass, and in it or one before it."""
+    total, met, so_far = 0, [0] * len(compared.passes), [0] * len(compared.passes)
     for left, right in wanted:
         rows = left.astype(np.int64), right.astype(np.int64)
         total += len(left)
         before = np.zeros(len(left), np.bool_)
-        for i, (count, end) in enumerate(zip(groups, ends, strict=True)):
-            now = Compared(compared.passes[end - count : end]).has(*rows)
+        for i, one in enumerate(compared.passes):
+            now = Compared((one,)).has(*rows)
             before |= now
             met[i] += int(now.sum())
             so_far[i] += int(before.sum())
@@ -111,7 +107,7 @@ def _best(agreement: Agreement, spec: PassSpec, sizes: tuple[int, int], dummies:
     hashed = _bucketed(spec)
     if hashed is None or hashed.buckets is None:
         return None
-    one = build_blocking([spec], agreement.fields, agreement.salt).passes[0]
+    one = build_blocking([spec], agreement.fields).passes[0]
     slots = prod(size * one.per_record(side) for side, size in zip(Side, sizes, strict=True))
     others = one.bins / hashed.buckets
     best = min(sqrt(slots / dummies), MOST_BINS / len(agreement.passes)) / others
@@ -124,25 +120,12 @@ def _bucketed(spec: PassSpec) -> KeySpec | None:
     return found[0] if len(found) == 1 else None
 
 
-def _grouped(agreement: Agreement) -> list[list[Pass]]:
-    """The passes as they are agreed, with the tables of each."""
-    groups: dict[str, list[Pass]] = {}
-    for one in agreement.plan.passes:
-        groups.setdefault(one.name, []).append(one)
-    return list(groups.values())
-
-
 def count_unplaced(agreement: Agreement, side: Side, records: Records) -> tuple[int, dict[str, int]]:
     """How many records are in no bin at all, and how many in none of each pass: for their owner alone."""
     none, each = np.ones(len(records), np.bool_), {}
-    for passes in _grouped(agreement):
+    for one in agreement.plan.passes:
         without = np.ones(len(records), np.bool_)
-        for one in passes:
-            without[one.keys(side, records.columns, len(records))[0]] = False
+        without[one.keys(side, records.columns, len(records))[0]] = False
         none &= without
-        each[passes[0].name] = int(without.sum())
+        each[one.name] = int(without.sum())
     return int(none.sum()), each
-
-
-def _candidates(one: Pass, a: Records, b: Records) -> int:
-    return one.place_both((a.columns, b.columns), (len(a), len(b))).candidates

@@ -325,7 +325,7 @@ class Agreement(Spec):
     @property
     def plan(self) -> Blocking:
         """The blocking, ready to place records."""
-        return build_blocking(self.passes, self.fields, self.salt)
+        return build_blocking(self.passes, self.fields)
 
     @property
     def passes(self) -> tuple[PassSpec, ...]:

@@ -25,7 +25,6 @@ from accord.rules.blocking.base import (
     build_blocking,
     pass_names,
 )
-from accord.rules.blocking.lsh import LshSpec
 from accord.rules.check import rule_faults
 from accord.rules.rule import Rule, fields_of
 from accord.side import Side
@@ -247,14 +246,11 @@ def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Where, str]]:
                 yield place, f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
         if not unknown:
             yield from ((place, fault) for fault in part.faults(found.fields, found.lists_bins))
-    hashed = [i for i, part in one.parts.items() if isinstance(part, LshSpec)]
-    if len(hashed) > 1:
-        yield (*one.place, hashed[1]), "a pass has at most one part of kind lsh; make a pass of this one."
 
 
 def _bin_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
     passes = [PassSpec(parts=tuple(one.parts.values())) for one in found.passes]
-    built = [build_blocking([one], found.fields, "") for one in passes]
+    built = [build_blocking([one], found.fields) for one in passes]
     each = [one.bins for one in built]
     most = max(sum(one.per_record(side) for one in built) for side in Side)
     if most > MOST_PER_RECORD:

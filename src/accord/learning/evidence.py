@@ -112,7 +112,7 @@ class LearningTask:
 
     def wide(self) -> LearningTask:
         """The same for all pairs."""
-        return replace(self, blocking=build_blocking((), self.fields, self.salt), caps=())
+        return replace(self, blocking=build_blocking((), self.fields), caps=())
 
     @property
     def copies(self) -> tuple[int, int]:

@@ -120,7 +120,7 @@ def _may_be_key(spec: FieldSpec) -> bool:
 def _telling(wide: Agreement, known: KnownMatches, name: str) -> float:
     """What it tells, in nats, that two records share a value, and how often matches do."""
     spec = PassSpec(parts=(KeySpec(kind="key", field=name),))
-    (one,) = build_blocking([spec], wide.fields, wide.salt).passes
+    (one,) = build_blocking([spec], wide.fields).passes
     columns, sizes = (known.a.columns, known.b.columns), (len(known.a), len(known.b))
     shared = float(one.compares(Tables(wide.fields, *columns), *known.pairs).mean())
     strangers = one.place_both(columns, sizes).candidates / max(1, sizes[0] * sizes[1])

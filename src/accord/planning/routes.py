@@ -20,7 +20,6 @@ from accord.fields.columns import Records
 from accord.fields.recipe import DATE_WORDS
 from accord.fields.schema import CategoryField, DateField, FieldSpec, Hash, NumberField, TextField
 from accord.planning.keys import CAPS, LEAST_GAIN, Key, choose_keys
-from accord.planning.made_up import NO_SALT
 from accord.planning.recall import nearest_distance
 from accord.planning.wrong_fields import wrong_fields
 from accord.protocols.parts.lanes import HASHES
@@ -128,7 +127,7 @@ def _cap_of(
     agreement: Agreement, cells: PassSpec, samples: Mapping[Side, Sample] | None, covered: float
 ) -> int:
     """The least with which enough records of both sides are covered, or the largest."""
-    (one,) = build_blocking([cells], agreement.fields, agreement.salt).passes
+    (one,) = build_blocking([cells], agreement.fields).passes
     if samples is None:
         return _CELL_CAPS[-1]
     both = samples.values()
@@ -239,7 +238,7 @@ class _Trials:
 
     def try_key(self, parts: tuple[AnyPart, ...]) -> Key | None:
         """A key; None if it finds too little, or covers too little even in far shorter tables."""
-        (one,) = build_blocking([PassSpec(parts=parts)], self._fields, NO_SALT).passes
+        (one,) = build_blocking([PassSpec(parts=parts)], self._fields).passes
         met = one.compares(self._tables, self._accepted, self._accepted)
         if met.mean() < LEAST_GAIN or any(
             few.covered([(one, CAPS[-1])]) < self._covered for few in self._few

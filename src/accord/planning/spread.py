@@ -26,7 +26,6 @@ from accord.ranges import contained
 from accord.rules.blocking.base import Blocking
 from accord.rules.blocking.grid import GridPart
 from accord.rules.blocking.key import KeyPart
-from accord.rules.blocking.lsh import LshPart
 from accord.rules.blocking.passes import Pass, PassPart
 from accord.rules.evaluate import Indices
 from accord.side import Side
@@ -37,8 +36,6 @@ Placed = tuple[Ints, Ints]
 
 EVEN, USUAL, CROWDED = 0.0, 0.5, 1.0
 _MOST_DRAWN = 1 << 14
-_ONES = {EVEN: 0.5, USUAL: 0.3, CROWDED: 0.15}
-"""The share of ones in a Bloom filter: half is even, short texts in long filters have few."""
 _STRETCH = 1 << 17
 """Rows of a table that are placed at a time."""
 
@@ -107,10 +104,6 @@ class _Drawn:
         return record, code.astype(np.uint64)
 
     def _codes(self, count: int) -> Ints:
-        if isinstance(self._part, LshPart):
-            positions = self._part.spec.positions
-            bits = self._rng.random((count, positions)) < _ONES[self._skew]
-            return bits @ (1 << np.arange(positions))
         if isinstance(self._part, KeyPart) and self._part.dated and self._skew >= CROWDED:
             return np.zeros(count, np.int64)
         values = self._part.values if isinstance(self._part, KeyPart) else None

@@ -1,10 +1,10 @@
 """From one agreement the sensible alternatives, each an agreement of its own.
 
 Other protocols where the rule allows them; buckets of hashed keys around the number that costs the least
-(agreement/by_pass.py); keys by value as buckets; cell sizes of grids by powers of two, in both styles; tables
-and positions of lsh; passes, and parts of a pass, left out one at a time; with and without greedy; and
-another ε. Each blocking is judged as one that was read from a file, and left out where it is not sound.
-Whether it still finds all matches is for `recall.py` to say.
+(agreement/by_pass.py); keys by value as buckets; cell sizes of grids by powers of two, in both styles;
+passes, and parts of a pass, left out one at a time; with and without greedy; and another ε. Each blocking is
+judged as one that was read from a file, and left out where it is not sound. Whether it still finds all
+matches is for `recall.py` to say.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from accord.protocols.registry import BUILT_IN
 from accord.rules.blocking.base import AnyPart, Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
-from accord.rules.blocking.lsh import LshSpec
 from accord.rules.implied import reach
 from accord.rules.rule import fields_of
 from accord.rules.thresholds import step_of
@@ -121,8 +120,6 @@ def _tell(part: AnyPart) -> str:
             return names if part.buckets is None else f"{names} in {part.buckets:,} buckets"
         case GridSpec():
             return f"{', '.join(part.fields)} in cells of {text(part.cell)}, {part.style}"
-        case LshSpec():
-            return f"{part.field} by {part.positions} bits in {part.tables:,} tables"
 
 
 def _sound(drafts: Iterable[Agreement | None]) -> Iterator[Agreement]:
@@ -171,7 +168,6 @@ def _blockings(agreement: Agreement, sizes: tuple[int, int], fewer: bool) -> Ite
     yield from _fewer_parts(agreement)
     for one in range(len(agreement.passes) if fewer and len(agreement.passes) > 1 else 0):
         yield _with_passes(hashed, [p for i, p in enumerate(hashed.passes) if i != one])
-    yield from _tables(agreement)
 
 
 def _with_passes(agreement: Agreement, passes: list[PassSpec]) -> Agreement:
@@ -259,20 +255,3 @@ def _fewer_parts(agreement: Agreement) -> Iterator[Agreement]:
     for place in range(len(one.parts)):
         parts = tuple(part for at, part in enumerate(one.parts) if at != place)
         yield _with_passes(agreement, [one.model_copy(update={"parts": parts})])
-
-
-def _tables(agreement: Agreement) -> Iterator[Agreement]:
-    """More and fewer tables and positions of lsh."""
-    for number, one in enumerate(agreement.passes):
-        for place, part in enumerate(one.parts):
-            if not isinstance(part, LshSpec):
-                continue
-            for positions, tables in ((0, 0.5), (0, 2), (-2, 1), (2, 1)):
-                changed = {
-                    "positions": min(22, max(1, part.positions + positions)),
-                    "tables": max(1, round(part.tables * tables)),
-                }
-                parts = (*one.parts[:place], part.model_copy(update=changed), *one.parts[place + 1 :])
-                passes = list(agreement.passes)
-                passes[number] = one.model_copy(update={"parts": parts})
-                yield _with_passes(agreement, passes)

@@ -45,7 +45,6 @@ ranks. Semi-honest.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from math import prod
 from typing import ClassVar, Literal
@@ -171,23 +170,20 @@ class Routed(Slotless):
         """A record is uncovered if in some pass one of its keys has more records than the cap, unless the
         promise has no condition."""
         conditional = bool(self.guarantee(task, side).unless)
-        # The tables of one lsh part are one pass.
-        uncovered: dict[str, NDArray[np.bool_]] = {}
-        left_out: Counter[str] = Counter()
-        caps: dict[str, int] = {}
+        uncovered = np.zeros(len(records), np.bool_)
+        passes = []
         apart = np.ones(len(records))
         for one, cap in zip(task.blocking.passes, self.caps(task), strict=True):
             record, key = one.keys(side, records.columns, len(records))
             _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
             over = np.maximum(counts - cap[side], 0)
-            here = uncovered.setdefault(one.name, np.zeros(len(records), np.bool_))
+            here = np.zeros(len(records), np.bool_)
             here[record[over[which] > 0]] = conditional
-            left_out[one.name] += int(over.sum())
-            caps[one.name] = cap[side]
+            uncovered |= here
+            passes.append(PassCoverage(one.name, cap[side], int(here.sum()), int(over.sum())))
             np.multiply.at(apart, record, 1 - np.minimum(1, cap[side] / counts[which]))
-        passes = (PassCoverage(n, caps[n], int(here.sum()), left_out[n]) for n, here in uncovered.items())
         placed = float(1 - apart.mean()) if len(records) else 1.0
-        return Coverage(np.logical_or.reduce(list(uncovered.values())), tuple(passes), placed)
+        return Coverage(uncovered, tuple(passes), placed)
 
     # -- a run --------------------------------------------------------------------------------------------
 

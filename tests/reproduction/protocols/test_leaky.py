@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
-from math import comb
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,10 +18,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
 from accord.errors import AgreementError
-from accord.fields.columns import Bits, Records
-from accord.fields.load import load_records
 from accord.protocols.base import prepare
-from accord.rules.blocking import lsh
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
 from accord.simulation.pair import Promised
@@ -170,67 +164,3 @@ def test_plain_blocking_shows_the_true_counts() -> None:
     seen = views(task, own_a, own_b, IdealEngine())[Side.A]
     shown = np.frombuffer(seen.received[1][32:], "<i8")
     assert (shown == agreed.plan.counts(Side.B, held[1].columns, 2)).all()
-
-
-BITS, POSITIONS = 8, 3
-
-
-def filtered() -> Agreement:
-    """Bins by some bits of a filter of eight; a match has the same code."""
-    name = {"type": "text", "encoder": {"kind": "bloom", "bits": BITS, "hashes": 1, "grams": 2}}
-    changes = {
-        "fields": {"name": name, "code": {"type": "text", "encoder": "hash"}},
-        "rule": "same(code)",
-        "blocking": [{"kind": "lsh", "field": "name", "positions": POSITIONS, "tables": 1}],
-        "protocol": {"name": "blocking"},
-        "disclose": {"A": ["name", "code"], "B": ["name", "code"]},
-    }
-    return Agreement.model_validate(worlds.agreement().model_dump(mode="json") | changes)
-
-
-def named(agreed: Agreement, *names: str, code: str) -> Records:
-    """Records that match nothing with another code."""
-    rows = {"id": [f"{code}{i}" for i in range(len(names))], "name": list(names), "code": [code] * len(names)}
-    return load_records(pa.table(rows), agreed.fields, agreed.salt, ["name", "code"])
-
-
-def bits(table: Records) -> np.uint64:
-    """The filter of the first record."""
-    column = table.columns["name"]
-    assert isinstance(column, Bits)
-    return np.uint64(column.words[0, 0])
-
-
-def seen_by_a(agreed: Agreement, a: Records, b: Records) -> tuple[bytes, int]:
-    """B's counts, and how many pairs were compared."""
-    entropy, nothing = Seeded(1), np.zeros(agreed.plan.bins, np.int64)
-    own_a = prepare(agreed.task, Side.A, a, len(b), nothing, entropy)
-    own_b = prepare(agreed.task, Side.B, b, len(a), nothing, entropy)
-    view = views(agreed.task, own_a, own_b, IdealEngine())[Side.A]
-    return view.received[1][32:], view.outcome.comparisons
-
-
-def test_bins_of_lsh_tell_neighbours_apart_as_often_as_their_codes_differ(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """MATHS §9.7, over every draw of the positions: δ is the share of draws in which the bins differ."""
-    agreed = filtered()
-    a = named(agreed, "meier", code="x")
-    b, other = (named(agreed, name, "maier", code="y") for name in ("meier", "lampe"))
-    differing = int(bits(b) ^ bits(other)).bit_count()
-    told = by_number = 0
-    for drawn in combinations(range(BITS), POSITIONS):
-        monkeypatch.setattr(lsh, "draw_positions", lambda *_, drawn=drawn: drawn)
-        agreed = filtered()
-        one, two = seen_by_a(agreed, a, b), seen_by_a(agreed, a, other)
-        told += one[0] != two[0]
-        by_number += one[1] != two[1]
-    assert 0 < differing < BITS - POSITIONS
-    every = comb(BITS, POSITIONS)
-    assert told == by_number == every - comb(BITS - differing, POSITIONS)
-    assert float(1 - lsh.met_share(BITS, differing, POSITIONS, 1)) == pytest.approx(told / every)
-
-
-def test_how_often_the_example_of_the_page_is_told_apart() -> None:
-    """MATHS §9.7."""
-    assert round(float(1 - lsh.met_share(50, 5, 12, 1)), 3) == 0.763

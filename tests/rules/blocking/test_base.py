@@ -26,7 +26,7 @@ def blocking(*parts: dict[str, Any]) -> Blocking:
 
 
 def _build(blocking: Any) -> Blocking:
-    return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(blocking)), worlds.FIELDS, "00")
+    return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(blocking)), worlds.FIELDS)
 
 
 keys: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
@@ -55,17 +55,12 @@ grids = st.one_of(
         st.integers(0, 9).map(lambda n: n / 3),
     ),
 )  # fmt: skip
-hashes = st.builds(
-    lambda m, tables: {"kind": "lsh", "field": "name", "positions": m, "tables": tables},
-    st.integers(1, 4),
-    st.integers(1, 3),
-)
 parts = st.tuples(
     st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)
 ).map(lambda found: [*found[0], *found[1]])
 products = parts.map(lambda found: blocking(*found))
 passes = st.lists(
-    st.one_of(parts.filter(bool), st.tuples(keys, hashes).map(list), hashes.map(lambda one: [one])),
+    parts.filter(bool),
     min_size=1,
     max_size=4,
 ).map(lambda found: _build({"pass": [{"parts": one} for one in found]}))

@@ -40,7 +40,6 @@ from accord.fields.schema import Spec
 from accord.ranges import mix
 from accord.rules.blocking.grid import GridPart, GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
-from accord.rules.blocking.lsh import LshPart, LshSpec
 from accord.rules.blocking.passes import MOST_BINS as MOST_BINS
 from accord.rules.blocking.passes import Pass, PassPart, Placed
 from accord.rules.evaluate import Indices, Mask, Tables
@@ -49,7 +48,7 @@ from accord.rules.rule import And, Rule, Score
 from accord.rules.thresholds import Fields
 from accord.side import Side
 
-AnyPart = KeySpec | GridSpec | LshSpec
+AnyPart = KeySpec | GridSpec
 PartSpec = Annotated[AnyPart, Field(discriminator="kind")]
 _AT_ONCE = 1 << 17
 """Records whose bins are looked for at a time."""
@@ -261,27 +260,18 @@ def _called(way: Rule) -> str:
     return " and ".join(f"the score is at least {p.least}" if isinstance(p, Score) else str(p) for p in parts)
 
 
-def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blocking:
-    """The blocking that the agreement describes; its faults are judged by the `faults` of each spec.
-
-    A part with several tables makes a pass of each.
-    """
+def build_blocking(passes: Sequence[PassSpec], fields: Fields) -> Blocking:
+    """The blocking that the agreement describes; its faults are judged by the `faults` of each spec."""
     if not passes:
         return Blocking((Pass("all pairs", ()),))
-    found = []
-    for name, spec in zip(pass_names([one.name for one in passes]), passes, strict=True):
-        tables = max(part.tables if isinstance(part, LshSpec) else 1 for part in spec.parts)
-        for table in range(tables):
-            parts = tuple(_part(part, fields, salt, table) for part in spec.parts)
-            found.append(Pass(name, parts, spec.caps))
-    return Blocking(tuple(found))
+    names = pass_names([one.name for one in passes])
+    return Blocking(
+        tuple(
+            Pass(name, tuple(_part(part, fields) for part in spec.parts), spec.caps)
+            for name, spec in zip(names, passes, strict=True)
+        )
+    )
 
 
-def _part(spec: AnyPart, fields: Fields, salt: str, table: int) -> PassPart:
-    match spec:
-        case KeySpec():
-            return KeyPart(spec, fields)
-        case GridSpec():
-            return GridPart(spec, fields)
-        case LshSpec():
-            return LshPart(spec, fields, salt, table)
+def _part(spec: AnyPart, fields: Fields) -> PassPart:
+    return KeyPart(spec, fields) if isinstance(spec, KeySpec) else GridPart(spec, fields)

@@ -83,7 +83,6 @@ class Pass:
     """The product of parts under the agreed fields."""
 
     name: str
-    """As agreed; the tables of one lsh part have one name."""
     parts: tuple[PassPart, ...]
 
     caps: Mapping[Side, int] | None = None
