@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from accord.errors import UnreadableError
+from accord.side import Side
 from reproduction.lab import FULL, Lab
+from reproduction.paper_data import taxi_agreement
 from reproduction.sources import KNOWN, find_files, sources_of
 
 ROOT = Path(__file__).parents[2]
@@ -64,3 +66,14 @@ def test_a_set_that_lacks_its_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "taxi").mkdir()
     with pytest.raises(UnreadableError, match=r"pickups\.csv"):
         Lab(FULL, tmp_path, 0).source("taxi")
+
+
+def test_the_papers_taxi_grid() -> None:
+    """16 × 16 cells and 24 hours: 6,144 bins and 24·46² ordered pairs (MATHS §14.3)."""
+    plan = taxi_agreement().plan
+    assert plan.bins == 6144
+    assert len(plan.pairs()[0]) == 24 * 46**2
+    assert plan.per_record(Side.A) == plan.per_record(Side.B) == 1
+    replicated = taxi_agreement(cell=0.02, style="replicate").plan
+    assert (replicated.per_record(Side.A), replicated.per_record(Side.B)) == (1, 4)
+    assert len(replicated.pairs()[0]) == replicated.bins == 24 * 16

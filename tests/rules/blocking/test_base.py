@@ -233,19 +233,6 @@ def test_sensitivity_bounds_every_replacement(
     assert (np.diff(record) >= 0).all()
 
 
-def test_the_papers_taxi_grid() -> None:
-    """16 × 16 cells and 24 hours: 6,144 bins and 24·46² ordered pairs (MATHS §14.3)."""
-    from reproduction.paper_data import taxi_agreement
-
-    plan = taxi_agreement().plan
-    assert plan.bins == 6144
-    assert len(plan.pairs()[0]) == 24 * 46**2
-    assert plan.per_record(Side.A) == plan.per_record(Side.B) == 1
-    replicated = taxi_agreement(cell=0.02, style="replicate").plan
-    assert (replicated.per_record(Side.A), replicated.per_record(Side.B)) == (1, 4)
-    assert len(replicated.pairs()[0]) == replicated.bins == 24 * 16
-
-
 def test_no_part_is_one_bin_for_all_pairs() -> None:
     plan = blocking()
     assert plan.bins == 1
