@@ -23,7 +23,6 @@ CODES = {
     **dict.fromkeys(("link", "resume"), _LINKING),
     **dict.fromkeys(("init", "check", "plan", "learn", "simulate"), _WRITING),
     **dict.fromkeys(("generate",), (5,)),
-    **dict.fromkeys(("frequencies",), (4, 5)),
     **dict.fromkeys(("identity", "partner"), (6, 9)),
     **dict.fromkeys(("runs", "report", "ledger", "forget", "state"), (6, 16)),
     "receipt": (6, 9, 16),

@@ -21,7 +21,6 @@ from accord.cli import forget, identity, ledger, link, receipt, state
 from accord.cli.audit import audit
 from accord.cli.check import check
 from accord.cli.demo import demo
-from accord.cli.frequencies import frequencies
 from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.learn import learn
@@ -54,11 +53,6 @@ app.command(epilog=example("accord init --from my.csv"))(init)
 app.command(epilog=example("accord learn draft.toml sample.csv --learnt-from A", "--out agreement.toml"))(
     learn
 )
-app.command(
-    epilog=example(
-        "accord frequencies names.csv --column surname", '--public "census 2021" --out surnames.csv'
-    )
-)(frequencies)
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
 app.command(epilog=example("accord plan agreement.toml --records 5000 5000"))(plan)
 app.command(epilog=example("accord identity --name north-shop"))(identity.identity)

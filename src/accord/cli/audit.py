@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.completion import complete_account
 from accord.cli.ledger import open_ledger
 from accord.cli.options import Json, named_state
 from accord.cli.terminal import say
@@ -29,7 +28,6 @@ def audit(
         str | None,
         typer.Option(
             help="Your data set as the ledger knows it: what a run would add.",
-            autocompletion=complete_account,
         ),
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,

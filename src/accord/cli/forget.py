@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.completion import complete_run
 from accord.cli.options import named_state
 from accord.cli.terminal import say
 
@@ -24,7 +23,6 @@ def forget(
             metavar="RUN",
             help="As `accord ledger` names it.",
             show_default=False,
-            autocompletion=complete_run,
         ),
     ],
     force: Annotated[

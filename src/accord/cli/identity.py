@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.completion import complete_partner
 from accord.cli.options import Json, example, named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
@@ -57,7 +56,6 @@ def add(
             metavar="NAME",
             help="The partner, as the agreement names it.",
             show_default=False,
-            autocompletion=complete_partner,
         ),
     ],
     card: Annotated[
@@ -102,9 +100,7 @@ def remove(
     context: typer.Context,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="The partner.", show_default=False, autocompletion=complete_partner
-        ),
+        typer.Argument(metavar="NAME", help="The partner.", show_default=False),
     ],
 ) -> None:
     """Stop trusting this partner."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.completion import complete_account
 from accord.cli.options import example, named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
@@ -62,9 +61,7 @@ def budget(
     context: typer.Context,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="The data set.", show_default=False, autocompletion=complete_account
-        ),
+        typer.Argument(metavar="NAME", help="The data set.", show_default=False),
     ],
     epsilon: Annotated[
         str | None, typer.Option(help="All releases together: at most this ε; or 'unlimited'.")
@@ -102,9 +99,7 @@ def budget(
 @app.command(epilog=example("accord ledger remove patiens"))
 def remove(
     context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(help="The data set.", show_default=False, autocompletion=complete_account)
-    ],
+    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
 ) -> None:
     """Remove an account that was created by mistake.
 

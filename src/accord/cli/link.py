@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.completion import complete_account, complete_partner, complete_waiting_run
 from accord.cli.options import LayoutFile, Raw, named_state, read_own_layout
 from accord.cli.places import PAIRS, TABLE, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
@@ -82,7 +81,6 @@ def link(
         typer.Option(
             help="The other party, as the agreement names it.",
             show_default=False,
-            autocompletion=complete_partner,
         ),
     ],
     out: Out = None,
@@ -103,7 +101,6 @@ def link(
         typer.Option(
             help="The account in the ledger; default: the only one.",
             show_default=False,
-            autocompletion=complete_account,
         ),
     ] = None,
     snapshot: Annotated[
@@ -198,7 +195,6 @@ def resume(
             metavar="RUN",
             help="Default: the latest unfinished run.",
             show_default=False,
-            autocompletion=complete_waiting_run,
         ),
     ] = None,
     data: Annotated[

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.completion import complete_finished_run
 from accord.cli.options import example, named_state
 from accord.cli.places import find_table, shown
 from accord.cli.terminal import say
@@ -34,7 +33,6 @@ Which = Annotated[
     typer.Argument(
         metavar="RUN_OR_FILE",
         help="A run of yours, or a receipt's file.",
-        autocompletion=complete_finished_run,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

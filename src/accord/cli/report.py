@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.completion import complete_run
 from accord.cli.options import named_state
 from accord.cli.pages import require_page, write_page
 from accord.cli.terminal import say
@@ -27,7 +26,6 @@ def report(
         typer.Argument(
             metavar="RUN",
             help="As `accord runs` names it; with --dpia also an agreement, FILE.toml, before any run.",
-            autocompletion=complete_run,
         ),
     ],
     out: Annotated[Path, typer.Option(help="Where to write it: FILE.html, or FILE.md with --dpia.")],

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.completion import complete_run
 from accord.cli.link import plain
 from accord.cli.options import named_state
 from accord.cli.table import print_table
@@ -24,9 +23,7 @@ def runs(
     context: typer.Context,
     run: Annotated[
         str | None,
-        typer.Argument(
-            metavar="RUN", help="Only this one, in full.", show_default=False, autocompletion=complete_run
-        ),
+        typer.Argument(metavar="RUN", help="Only this one, in full.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 STEPS = {
     "Try it out": ("demo", "generate", "simulate"),
-    "Agree": ("init", "check", "plan", "learn", "frequencies", "audit"),
+    "Agree": ("init", "check", "plan", "learn", "audit"),
     "Get ready, once": ("identity", "partner", "ledger"),
     "Link": ("link", "resume", "runs"),
     "Afterwards": ("report", "receipt", "forget", "state"),
