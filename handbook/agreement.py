@@ -16,7 +16,7 @@ from typing import Any
 from sphinx.pycode import ModuleAnalyzer
 
 from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement
-from accord.fields.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN, PUBLIC_PATTERN
+from accord.fields.schema import NAME_PATTERN
 from accord.spec import Spec
 from handbook.agreement_examples import EXAMPLES, READ
 
@@ -47,10 +47,7 @@ _KINDS = {"type": '`type = "{}"`', "kind": '`kind = "{}"`', "name": '`name = "{}
 _FORMS = {
     NAME_PATTERN: "a name",
     PARTY_PATTERN: "a name",
-    LIST_PATTERN: "a name",
     SALT_PATTERN: "8 to 64 digits from 0 to f, as a text",
-    DIGEST_PATTERN: '`"sha256:…"`',
-    PUBLIC_PATTERN: "a line of text",
     r"^[0-9.eE/^*+-]+$": "a number",
     r"^[0-9.eE/^*+-]+ *%$": 'a share such as `"5%"`',
     r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$": "a name",

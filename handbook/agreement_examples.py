@@ -89,7 +89,7 @@ B = 8000
 }
 READ = {
     "parties": "A and B are the sides of all other tables.",
-    "fields": "[Fields](../../fields.md) has the steps of `clean`, what can be derived, and frequencies.",
+    "fields": "[Fields](../../fields.md) has the steps of `clean`, and what can be derived.",
     "blocking": "Without it all pairs meet. "
     "[Bins and routing](../../blocking.md) says when which is complete and cheap.",
     "protocol": "[Protocols](../../protocols/index.md) compares them; "

@@ -15,7 +15,7 @@ _GROUPS = {
     "The agreement": ("Agreement", "read_agreement", "parse_agreement", "diff"),
     "The words of a rule": (
         *("Rule", "same", "within", "hamming", "dice", "jaccard", "cosine", "euclidean", "edit"),
-        *("mismatches", "missing", "rarity", "score", "compare", "either_way"),
+        *("mismatches", "missing", "score", "compare", "either_way"),
     ),
     "One's own table": ("Layout", "read_layout", "Side"),
     "Consent": ("Offer", "ask", "agree"),

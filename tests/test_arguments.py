@@ -143,7 +143,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "make_ids": FLAG,
             "header": ("3", None, True, 0, 1.5),
             "unreadable": (*TEXT, None, "skip"),
-            "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
     accord.Reach: (
@@ -171,7 +170,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "answer": (*TEXT, None),
             "answer_epsilon": ([1], True, b"1"),
             **{name: ("3", True) for name in ("overlap", "precision", "max_time")},
-            **{name: FLAG for name in ("rarity", "make_ids")},
+            "make_ids": FLAG,
             "as_of": ("2024-06-30", 7),
         },
     ),
@@ -280,7 +279,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
 def test_every_public_function_is_in_the_table() -> None:
     """With every argument that it has; results and notices are made by Accord itself."""
     words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within", "missing", "either_way"}
-    words |= {"compare", "edit", "mismatches", "rarity", "score"}
+    words |= {"compare", "edit", "mismatches", "score"}
     functions = (
         {name for name in dir(accord) if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
@@ -290,9 +289,7 @@ def test_every_public_function_is_in_the_table() -> None:
         assert set(inspect.signature(function).parameters) == set(wrong), function
 
 
-@pytest.mark.parametrize(
-    "name", ["same", "hamming", "edit", "dice", "jaccard", "cosine", "euclidean", "rarity"]
-)
+@pytest.mark.parametrize("name", ["same", "hamming", "edit", "dice", "jaccard", "cosine", "euclidean"])
 def test_words_of_a_rule_say_what_they_take(name: str) -> None:
     word, distances = getattr(accord, name), ("hamming", "edit", "euclidean")
     with pytest.raises(TypeError, match="a field is named by a text, not by int"):

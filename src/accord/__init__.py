@@ -89,7 +89,6 @@ if TYPE_CHECKING:
     from accord.rules.words import jaccard as jaccard
     from accord.rules.words import mismatches as mismatches
     from accord.rules.words import missing as missing
-    from accord.rules.words import rarity as rarity
     from accord.rules.words import same as same
     from accord.rules.words import score as score
     from accord.rules.words import within as within

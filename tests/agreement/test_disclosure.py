@@ -193,17 +193,6 @@ def test_whom_the_promise_is_for() -> None:
     assert "2^-40) for each record that matches nothing;" in about_b
 
 
-def test_advice_on_values_that_are_rare() -> None:
-    rare = '[fields.rare]\ntype = "frequency"\nfrom = "brand"\nlist = "ours"\nshares = [0.01]\n'
-    text = TEXT.replace("[fields.name]", f'{rare}digest = "sha256:{"0" * 64}"\n[fields.name]')
-    for rule, warned in (("same(brand) and rarity(rare) >= 1", False), ("rarity(rare) >= 1", True)):
-        notes = advice(
-            parse_agreement(text.replace("same(day) and same(brand) and hamming(name) <= 5", rule))
-        )
-        told = "nothing agrees because a value is rare: a record with such a value may match"
-        assert any(told in note for note in notes) == warned
-
-
 def test_whose_ids_are_shown_beside_pseudonyms() -> None:
     """By its layout, also through a field that is made of that column."""
     pseudonyms = TEXT.replace("[protocol]", '[output]\nids = "pseudonyms"\n\n[protocol]')

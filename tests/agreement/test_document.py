@@ -322,30 +322,6 @@ def test_a_placement_by_texts_names_how_they_are_read(monkeypatch: pytest.Monkey
     assert by_numbers.task.placement == before[1]
 
 
-RARE = {
-    "type": "frequency", "from": "brand", "list": "ours", "digest": f"sha256:{'0' * 64}",
-    "shares": ["1/100", "0.001"], "missing": "differs",
-}  # fmt: skip
-
-
-def test_frequencies_are_named_with_their_lists() -> None:
-    agreed = _with_field("rare", **RARE)
-    other = _with_field("rare", **RARE | {"digest": f"sha256:{'1' * 64}"})
-    assert agreed.lists == ("ours",)
-    assert starter("products").lists == ()
-    assert parse_agreement(agreed.to_toml()) == agreed
-    assert any("digest" in line for line in diff(agreed, other))
-    assert _with_field("rare", **RARE | {"shares": ["0.01", "1/1000"]}).digest == agreed.digest
-
-
-def test_a_list_decides_nothing_about_whether_a_record_is_left_out() -> None:
-    skipping = RARE | {"missing": "skip"}
-    silent = _with_field("rare", **skipping).task.placement
-    assert silent != starter("products").task.placement
-    assert _with_field("rare", **skipping | {"list": "other", "shares": ["1/2"]}).task.placement == silent
-    assert _with_field("rare", **skipping | {"clean": ["accents"]}).task.placement != silent
-
-
 def test_at_first_sight() -> None:
     agreed = starter("products")
     assert repr(agreed) == str(agreed)

@@ -108,7 +108,7 @@ def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
     text = changed('name = "psi"', blocking=False)
     assert parse_agreement(text, simulated=True).protocol.name == "psi"
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
-    with pytest.raises(AgreementError, match="a rule with 'not', 'missing', 'rarity' or a score may deny"):
+    with pytest.raises(AgreementError, match="a rule with 'not', 'missing' or a score may deny"):
         parse_agreement(denied, simulated=True)
 
 
@@ -238,57 +238,3 @@ def test_which_protocols_take_passes() -> None:
     found = faults(f'{head}[protocol]\nname = "all-pairs"\n{rest}')
     (fault,) = [f for f in found if "line" in f and problem in f]
     assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")
-
-
-_RARE = """[fields.rare]
-type = "frequency"
-from = "name"
-list = "ours"
-digest = "sha256:DIGEST"
-shares = ["1/100", "1/1000"]
-""".replace("DIGEST", "0" * 64)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (
-            "sha256:",
-            "",
-            "'digest' should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST`",
-        ),
-        ('list = "ours"', 'list = "our list"', "'list' should begin with a letter or digit"),
-        ('list = "ours"\n', "", "'list' is missing. Add it."),
-        ('["1/100", "1/1000"]', '"1/100"', 'should be a list: write shares = ["1/100", "1/1000"]'),
-        ('["1/100", "1/1000"]', '["1/1000", "1/100"]', "shares must fall from one to the next"),
-        ('"1/1000"]', '"rare"]', "must be a number such as"),
-        ("shares", 'values = ["x"]\nshares', "'values' does not belong here"),
-    ],
-)
-def test_faults_of_frequencies(old: str, new: str, problem: str) -> None:
-    text = changed('name = "all-pairs"\ngreedy = false', blocking=False)
-    sound = text.replace("[fields.name]", f"{_RARE}[fields.name]")
-    assert any(problem in fault for fault in faults(sound.replace(old, new, 1))), faults(
-        sound.replace(old, new)
-    )
-
-
-def test_a_class_of_frequencies_is_no_key() -> None:
-    text = starter_text("products", "00000000").replace("[fields.name]", f"{_RARE}[fields.name]")
-    found = faults(text.replace('field = "brand"', 'field = "rare"'))
-    assert any(
-        "'rare' is a class of frequencies, which many values share; name the value" in f for f in found
-    )
-
-
-@pytest.mark.parametrize(
-    ("protocol", "simulated", "problem"),
-    [
-        ("psi", True, "which a rule with 'not', 'missing', 'rarity' or a score may deny"),
-        ("psi", False, "psi finds equal values and not 'rarity(rare) >= 1'"),
-    ],
-)
-def test_sets_of_values_know_no_classes(protocol: str, simulated: bool, problem: str) -> None:
-    text = changed(f'name = "{protocol}"', "same(brand) and rarity(rare) >= 1", blocking=False)
-    with pytest.raises(AgreementError, match=re.escape(problem)):
-        parse_agreement(text.replace("[fields.name]", f"{_RARE}[fields.name]"), simulated=simulated)

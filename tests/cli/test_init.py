@@ -212,9 +212,9 @@ def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
     told = run(tmp_path, *fit, code=4).stderr
     assert '`sold = { column = "…", missing = ["unknown"] }` under `[columns]`' in told
     assert "--field" not in told
-    told = run(tmp_path, *fit, "--field", "sold.missing_values=n/a", "--rarity", code=2).stderr
+    told = run(tmp_path, *fit, "--field", "sold.missing_values=n/a", "--overlap", "0.5", code=2).stderr
     assert "--field is part of the agreement, which --for does not change." in told
-    assert "--rarity is part of the agreement, which --for does not change." in told
+    assert "--overlap is part of the agreement, which --for does not change." in told
     assert (tmp_path / "agreement.toml").read_bytes() == agreed
 
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from accord.fields.frequencies import SHIPPED, find_list
 from accord.fields.making import Cells, make
 from accord.fields.recipe import STEPS
 from accord.fields.schema import FieldSpec
@@ -52,12 +51,3 @@ def test_derived_values(row: list[str]) -> None:
     assert made(kind, before, f"derive = {how}") == after
     if "number" in kinds:
         assert made("number", before, f"derive = {how}") == after
-
-
-def test_lists_that_ship_are_told_with_their_digests() -> None:
-    told = {row[0].strip("`"): (row[1], row[2].strip("` |")) for row in rows("Frequencies")}
-    assert list(told) == list(SHIPPED)
-    for name, (what, digest) in told.items():
-        found = find_list(name)
-        assert what.startswith(f"{len(found.values):,} ")
-        assert digest == found.digest

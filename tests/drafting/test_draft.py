@@ -174,7 +174,6 @@ def test_answers_come_into_the_draft() -> None:
         ranges={"birth": ("1890-01-01", "2026-12-31")},
         missing={"birth": "skip"},
         missing_values={"birth": ("unknown", "1900-01-01")},
-        rarity=True,
     )
     agreed = found.agreement
     fields = agreed.model_dump(mode="json")["fields"]
@@ -186,7 +185,6 @@ def test_answers_come_into_the_draft() -> None:
     assert fields["birth"]["missing"] == fields["birth_day"]["missing"] == "skip"
     assert fields["birth_year"]["missing_values"] == ["unknown", "1900-01-01"]
     assert "missing(birth)" not in str(agreed.rule)
-    assert "rarity(surname_rarity)" in str(agreed.rule)
     assert "same(ward)" in str(agreed.rule)
     assert "dice(text)" in str(agreed.rule)
 

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import load
 from accord.fields.columns import Integers, tell_unlisted
-from accord.fields.frequencies import read_frequencies
 from accord.fields.load import Loading, Tally, load_records
 from accord.fields.schema import CategoryField, FieldSpec
 from accord.table.layout import Layout, Source
@@ -304,54 +303,6 @@ def test_a_table_that_takes_too_much_memory_is_named(
     with pytest.raises(UnreadableError, match=r"small\.csv cannot be read: it takes more memory") as caught:
         load_records(tmp_path / "small.csv", FIELDS, "00")
     assert caught.value.exit_code == 4
-
-
-RARE = {
-    "type": "frequency", "from": "surname", "shares": ["1/100", "1/1000"], "missing": "differs",
-    "list": "us-surnames-1990",
-    "digest": "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad",
-}  # fmt: skip
-
-
-def frequency(**options: object) -> dict[str, FieldSpec]:
-    return TypeAdapter(dict[str, FieldSpec]).validate_python({"rare": RARE | options})
-
-
-def test_the_class_of_a_value_is_disclosed_and_not_the_value() -> None:
-    table = pa.table({"id": ["1", "2", "3", "4"], "surname": [" SMITH", "Johnson", "Xqz", None]})
-    tally = Tally()
-    records = load_records(table, frequency(), "00", ["rare"], how=Loading(tally))
-    column = records.columns["rare"]
-    assert isinstance(column, Integers)
-    assert column.values.tolist() == [0, 1, 2, 0]
-    assert column.present.tolist() == [True, True, True, False]
-    assert records.disclosed["rare"].to_pylist() == ["0", "1", "2", None]
-    assert tally.listed == {"rare": 2}
-
-
-def test_what_an_empty_value_of_a_frequency_means() -> None:
-    table = pa.table({"id": ["1", "2"], "surname": ["Smith", "n/a"]})
-    with pytest.raises(
-        DataError, match=r"row 2, column 'surname': is empty, or gives no value .*\(field 'rare'\)"
-    ):
-        load_records(table, frequency(missing="error", missing_values=["n/a"]), "00")
-    skipped = load_records(table, frequency(missing="skip", missing_values=["n/a"]), "00")
-    assert (len(skipped), skipped.size) == (1, 2)
-    empty = load_records(table.slice(2), frequency(), "00").columns["rare"]
-    assert isinstance(empty, Integers)
-    assert len(empty) == 0
-
-
-def test_a_list_of_ones_own(tmp_path: Path) -> None:
-    path = write(tmp_path / "ours.csv", "value,count", "Öz,1", "Xqz,99")
-    digest = read_frequencies(path).digest
-    fields = frequency(list="ours", digest=digest, clean=["accents"])
-    table = pa.table({"id": ["1", "2", "3"], "surname": ["xqz", "oz", "smith"]})
-    column = load_records(table, fields, "00", layout=Layout(lists={"ours": path})).columns["rare"]
-    assert isinstance(column, Integers)
-    assert column.values.tolist() == [0, 0, 2], "1 of 100 is not below 1/100"
-    with pytest.raises(DataError, match=r"list 'ours'.*does not ship with Accord"):
-        load_records(table, fields, "00")
 
 
 def test_cells_outside_a_list_are_counted_for_their_owner_alone() -> None:

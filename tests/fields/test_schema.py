@@ -70,18 +70,3 @@ def test_a_preset_is_spelt_out() -> None:
 def test_what_is_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         spec(**given)
-
-
-@pytest.mark.parametrize(
-    "unseen",
-    [
-        *"\u00ad\u061c\u180e\u200b\u202e\u2066\ufeff\ufff9\u3164\u115f\u1160\x07\x85",
-        "\U000e0041",
-        "\U000e0001",
-    ],
-)
-def test_a_public_source_hides_nothing(unseen: str) -> None:
-    listed = {"type": "frequency", "list": "x", "digest": f"sha256:{'0' * 64}", "shares": ["1/9"]}
-    assert spec(**listed, public_source="Zensus 2021, größte Städte – 東京")
-    with pytest.raises(ValidationError, match="public_source"):
-        spec(**listed, public_source=f"census{unseen} 2021")

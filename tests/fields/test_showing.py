@@ -52,16 +52,6 @@ def test_a_field_that_is_not_agreed() -> None:
         show_values(pa.table({}), "nam", FIELDS, Layout())
 
 
-def test_of_a_frequency_the_class_is_shown() -> None:
-    digest = "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad"
-    field = read(type="frequency", list="us-surnames-1990", digest=digest, shares=["1/100"])
-    table = pa.table({"rare": ["Smith", "xqz", None]})
-    assert show_values(table, "rare", {"rare": field}, Layout()) == [
-        ShownValue(("Smith",), "0"),
-        ShownValue(("xqz",), "1"),
-    ]
-
-
 def test_cells_of_some_records_stand_as_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("key,given,dob\nx,José,1.2.1980\ny,,2.2.1980\nz,Ann,\n")

@@ -81,14 +81,14 @@ def test_a_row_says_what_close_is_and_what_is_left_open() -> None:
     rule = parse_rule(
         "score(given: dice >= 0.9 -> 6, dice >= 0.8 -> 4, missing -> 0, otherwise -> -4;"
         "same(born) -> 8, same(year) -> 3, otherwise -> -1;"
-        "same(last) and rarity(class) >= 2 -> 9, same(last) -> 6;"
+        "same(last) and same(class) -> 9, same(last) -> 6;"
         "dice(given, last) >= 0.5 and dice(last, given) >= 0.5 -> 5) >= 12"
     )
     assert isinstance(rule, Score)
     given_row, born, last, crosswise = (row.cells for row in score_rows(rule))
     assert given_row == ("given", "+6", "+6 (dice ≥ 0.9), +4 (dice ≥ 0.8)", "-4", "0")
     assert born == ("born, year", "+8", "+3 (same(year))", "-1", "-1")
-    assert last == ("last, class", "+9 (rarity(class) ≥ 2), +6", "–", "0", "0")
+    assert last == ("last, class", "+9", "+6 (same(last))", "0", "0")
     assert crosswise[0] != "given, last"
     assert crosswise[1:] == ("+5", "+5 (dice ≥ 0.5)", "0", "0")
 

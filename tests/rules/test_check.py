@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from pydantic import TypeAdapter
 
@@ -30,7 +28,6 @@ def test_a_sound_score_has_no_fault() -> None:
         "birth: within 3 days -> 4, same -> 5",
         "x: within 3 -> 4, missing -> 0, within 2 and same(hour) -> 5",
         "euclidean(x, y) <= 3 -> 4, euclidean(x, y) <= 2 -> 5",
-        "code: same and rarity(kin) >= 1 -> 6, same and rarity(kin) >= 2 -> 9",
         "tag: edit <= 2 -> 3, edit <= 1 -> 5",
         "tag: edit <= 1 -> 3, same -> 5",
         "tag: mismatches <= 1 -> 3, same -> 5",
@@ -90,34 +87,6 @@ def test_equal_weights_and_faults_of_predicates() -> None:
     assert "write dice(name) >= 1" in found[0]
     assert "an empty hour is an error" in found[1]
     assert "weigh the same" in found[2]
-
-
-@pytest.mark.parametrize(
-    ("rule", "problem"),
-    [
-        ("rarity(code) >= 1", 'needs a field of type frequency, but code is a text; make one from.*"code"'),
-        ("rarity(kin, hour) >= 1", "hour a number; fields that are compared need the same type"),
-        ("rarity(kin) >= 3", "no value reaches class 3: kin has the classes 0 to 2"),
-        ("same(kin)", r"need not be the same; compare the value itself, and join it with rarity\(kin\) >= 1"),
-        ("within(kin, 1)", r"within\(\) needs a field of numbers or dates"),
-        ("dice(kin) >= 0.9", r"dice\(\) needs a text field"),
-        ("euclidean(x, kin) <= 1", r"euclidean\(\) needs fields of numbers"),
-        ("missing(clan)", "can never hold, since an empty clan is an error"),
-    ],
-)
-def test_classes_of_frequencies_have_a_predicate_of_their_own(rule: str, problem: str) -> None:
-    assert re.search(problem, faults(rule)[0])
-
-
-def test_sound_rules_on_frequencies() -> None:
-    assert not faults("same(code) and rarity(kin) >= 2 and not rarity(kin, clan) >= 1 or missing(kin)")
-    assert not faults("score(code: same and rarity(kin) >= 2 -> 9, same -> 6, otherwise -> -4) >= 3")
-
-
-def test_crossed_classes_come_from_one_list() -> None:
-    other = worlds.FIELDS | {"clan": worlds.FIELDS["clan"].model_copy(update={"list": "us-given-names-1990"})}
-    [fault] = rule_faults(parse_rule("rarity(kin, clan) >= 1"), other)
-    assert "write the same list under [fields.kin] and [fields.clan]" in fault
 
 
 def test_scores_and_edits_that_are_made_to_be_expensive() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.rules.evaluate import holds
 from accord.rules.lowering import lower
-from accord.rules.rule import Hamming, Missing, Rarity, Rule, Same, Similar
+from accord.rules.rule import Hamming, Missing, Rule, Same, Similar
 from accord.rules.thresholds import cosine_table
 from accord.rules.words import within
 from accord.secure import circuit
@@ -84,17 +84,6 @@ def test_missing_is_a_bit_of_one_side_or_of_both() -> None:
         assert isinstance(lowered.node.part, circuit.Both)
         made = [lowered.inputs(side, columns)[lowered.node.part.of.name] for side in Side]
         assert [int(rows[0, 0]) for rows in made] == bits
-
-
-def test_rarity_is_a_bit_that_each_side_knows() -> None:
-    table = [worlds.EMPTY | {"kin": kin} for kin in (None, "smith", "johnson", "harvey", "xqz")]
-    columns = worlds.records(table).columns
-    for least, bits in ((1, [0, 0, 1, 1, 1]), (2, [0, 0, 0, 1, 1])):
-        lowered = lower(Rarity("kin", least, field_b="clan"), worlds.FIELDS)
-        assert isinstance(lowered.node, circuit.Both)
-        name = lowered.node.of.name
-        assert lowered.inputs(Side.A, columns)[name].ravel().tolist() == bits
-        assert lowered.inputs(Side.B, columns)[name].all(), "the clan is not listed"
 
 
 def test_a_difference_costs_no_product() -> None:

@@ -14,7 +14,6 @@ from accord.rules.rule import (
     Missing,
     Not,
     Or,
-    Rarity,
     Same,
     Similar,
     Within,
@@ -52,16 +51,6 @@ def test_crossed_words() -> None:
     assert fields_of(rule) == ("last", "middle", "x", "y", "z")
     assert compared_fields(Same("last", field_b="middle")) == (("last", "middle"),)
     assert compared_fields(Euclidean(("x", "y"), Fraction(1))) == (("x", "x"), ("y", "y"))
-
-
-def test_rarity_counts_classes_from_one_on() -> None:
-    assert (accord.rarity("a") >= 2) == Rarity("a", 2)
-    assert (accord.rarity("a", "b") >= 1) == Rarity("a", 1, field_b="b")
-    for wrong in (0, 1.5, -1):
-        with pytest.raises(ValueError, match=r"at least 1|must not be below 0"):
-            accord.rarity("a") >= wrong  # noqa: B015
-    with pytest.raises(ValueError, match=r"write rarity\(...\) >= 2"):
-        accord.rarity("a") <= 2  # noqa: B015
 
 
 def test_missing_of_either_side_or_of_one() -> None:

@@ -16,7 +16,7 @@ from accord.rules.text import RuleSyntaxError, parse_rule
 from accord.side import Side
 from tests.rules import worlds
 
-TWINS = [("name", "nick"), ("brand", "colour"), ("birth", "baptism"), ("kin", "clan")]
+TWINS = [("name", "nick"), ("brand", "colour"), ("birth", "baptism")]
 
 
 @given(worlds.rules, st.sampled_from(TWINS), worlds.rows, worlds.rows)
@@ -105,14 +105,6 @@ def test_what_is_written_out_can_be_read_again() -> None:
         read += 1
         assert parse_rule(str(rule)) == rule
     assert 0 < read < 15, "the limit is in between"
-
-
-def test_the_class_of_a_value_is_a_field_of_its_own() -> None:
-    rule = accord.same("given") & accord.same("surname") & (accord.rarity("surname_rarity") >= 2)
-    assert str(accord.either_way(rule, "given", "surname")).endswith("rarity(surname_rarity) >= 2")
-    both = rule & (accord.rarity("given_rarity") >= 1)
-    turned = str(accord.either_way(both, "given_rarity", "surname_rarity")).split(" or ")[1]
-    assert "rarity(surname_rarity, given_rarity) >= 2 and rarity(given_rarity, surname_rarity) >= 1" in turned
 
 
 def test_other_fields_stay_as_they_are() -> None:

@@ -33,7 +33,6 @@ from accord.rules.rule import (
     Missing,
     Not,
     Or,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -42,14 +41,6 @@ from accord.rules.rule import (
 )
 from accord.side import Side
 
-LISTED = {
-    "type": "frequency",
-    "list": "us-surnames-1990",
-    "digest": "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad",
-    "shares": ["1/100", "1/1000"],
-}
-KIN = {"smith": 0, "johnson": 1, "harvey": 2, "xqz": 2}
-"""Surnames of every class: of 1,006 and 810 in 100,000, of fewer than 100, and one that is not listed."""
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
         "name": {
@@ -79,20 +70,18 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "z": {"type": "number", "min": -2, "max": 8, "step": 0.5},
         "baptism": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
         "label": {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "}},
-        "kin": {**LISTED, "missing": "differs"},
-        "clan": LISTED,
     }
 )
 TWINS = [
     *(("name", "nick"), ("code", "alias"), ("brand", "colour"), ("x", "z"), ("birth", "baptism")),
-    *(("tag", "label"), ("kin", "clan")),
+    ("tag", "label"),
 ]
 MAY_MISS = [name for name, spec in FIELDS.items() if spec.missing == "differs"]
 
 Row = dict[str, Any]
 
 EMPTY: Row = dict.fromkeys(FIELDS) | {
-    "alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "label": "b", "clan": "xqz",
+    "alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "label": "b",
 }  # fmt: skip
 """A record without any value that may be missing."""
 
@@ -116,8 +105,6 @@ rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
         "colour": st.none() | st.sampled_from(["red", "green", "blue"]),
         "z": _halves(-2, 8),
         "baptism": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
-        "kin": st.none() | st.sampled_from(list(KIN)),
-        "clan": st.sampled_from([*KIN, " SMITH"]),
         "label": st.text("ABé", min_size=1, max_size=5),
     }
 )
@@ -125,7 +112,7 @@ tables = st.lists(rows, max_size=9)
 ROW: Row = {
     "name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5),
     "tag": "ab", "nick": None, "alias": "y", "colour": None, "z": 0, "baptism": None, "label": "b",
-    "kin": None, "clan": "xqz",
+    "kin": None,
 }  # fmt: skip
 
 similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
@@ -157,7 +144,6 @@ def _comparisons(among: Callable[..., st.SearchStrategy[tuple[str, str]]]) -> st
         st.builds(
             lambda f, t: Within(f[0], Fraction(t), True, field_b=f[1]), among("birth"), st.integers(0, 9)
         ),
-        st.builds(lambda f, t: Rarity(f[0], t, field_b=f[1]), among("kin"), st.integers(1, 2)),
     )  # fmt: skip
 
 
@@ -198,7 +184,7 @@ rules = st.one_of(
 def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
     """The table as Accord encodes it."""
     columns = {name: [row[name] for row in table] for name in fields}
-    texts = ("name", "code", "brand", "tag", "nick", "alias", "colour", "label", "kin", "clan")
+    texts = ("name", "code", "brand", "tag", "nick", "alias", "colour", "label")
     types = dict.fromkeys(texts, pa.string())
     types |= dict.fromkeys(("birth", "baptism"), pa.date32())
     arrays = {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
@@ -230,7 +216,7 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             if any(row[name] is None for row in (a, b) for name in names):
                 return False
             return sum((Fraction(a[n]) - Fraction(b[n])) ** 2 for n in names) <= bound**2
-        case Same() | Within() | Hamming() | Similar() | Edit() | Mismatches() | Rarity():
+        case Same() | Within() | Hamming() | Similar() | Edit() | Mismatches():
             x, y = a[rule.field], b[rule.field_b]
             both = filters[0].get(rule.field, set()), filters[1].get(rule.field_b, set())
             return x is not None and y is not None and _one_field(rule, x, y, *both)
@@ -261,8 +247,6 @@ def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
             return abs((x - y).days) <= bound
         case Within(_, bound):
             return abs(Fraction(x) - Fraction(y)) <= bound
-        case Rarity(_, class_):
-            return all(KIN[v.strip().lower()] >= class_ for v in (x, y))
         case Hamming(_, limit):
             return len(f ^ g) <= limit
         case Similar(measure, _, least):

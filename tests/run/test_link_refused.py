@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import accord
-from accord.agreement.document import Agreement
 from accord.errors import (
     AccordError,
     AccountError,
@@ -225,19 +224,3 @@ def test_a_mapped_name_that_nobody_agreed_on(both: Both) -> None:
 
 def never(offer: Offer) -> bool:
     raise AssertionError("nobody was to be asked")
-
-
-def test_another_list_than_the_agreed_ends_before_anybody_is_asked(both: Both) -> None:
-    rare = {"type": "frequency", "from": "x", "list": "us-surnames-1990", "digest": f"sha256:{'0' * 64}"}
-    plain = agreement(rule="same(x)", greedy=False).model_dump(mode="json")
-    plain["fields"]["rare"] = rare | {"shares": ["1/100"]}
-    agreed = Agreement.model_validate(plain)
-    asked: list[Offer] = []
-    given = worlds.options(both[0], worlds.A_ROWS, agreed) | {
-        "confirm": asked.append,
-        "listen": "127.0.0.1:0",
-    }
-    with pytest.raises(DataError, match=f"the agreement names sha256:{'0' * 64}"):
-        link(given.pop("data"), given.pop("agreement"), **given)
-    assert not asked
-    assert worlds.untouched(*both)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.fields.columns import Records
-from accord.fields.frequencies import find_list
 from accord.fields.load import load_records
 from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs
@@ -180,12 +179,6 @@ def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> No
     )
     assert warned in own
     assert warned not in partner
-    fields = {name: spec.model_dump(mode="json") for name, spec in agreement().fields.items()}
-    name = "us-surnames-1990"
-    rare = {"type": "frequency", "from": "x", "list": name, "digest": find_list(name).digest}
-    listed = {"shares": ["1/9"], "public_source": "census 2021"}
-    told = said(Side.A, fields=fields | {"rarity": rare | listed})
-    assert "List         'us-surnames-1990' is said to be made of public data: census 2021\n" in told
 
 
 def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:

@@ -76,7 +76,6 @@ def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> 
             "key", "cp1252", "\t", {"day": Source(column="d", format="%d.%m.%Y")}, "who", "none", False, "S"
         ),
         Layout(make_ids=True, quote="'"),
-        Layout(lists={"ours": tmp_path / "ours.csv", "theirs": "/data/theirs.csv"}),
     ):
         assert Layout.from_json(layout.to_json()) == layout
         (tmp_path / "layout.toml").write_text(layout.to_toml())
@@ -101,40 +100,6 @@ def test_the_person_column_stays_with_the_layout(tmp_path: Path) -> None:
     assert Layout.from_json(layout.to_json()) == layout
     assert Layout.from_json("{}") == Layout()
     assert Layout().person is None
-
-
-def test_lists_are_found_from_the_layout_file_or_from_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "layout.toml").write_text('[lists]\nours = "ours.csv"\nmore = "/data/more.csv"\n')
-    monkeypatch.chdir(tmp_path)
-    layout = read_layout(Path("sub/layout.toml")).map_lists(["mine=mine.csv", "more= m=1.csv"])
-    monkeypatch.chdir(tmp_path / "sub")
-    assert layout.list_files == {
-        "ours": str(tmp_path / "sub" / "ours.csv"),
-        "more": str(tmp_path / " m=1.csv"),
-        "mine": str(tmp_path / "mine.csv"),
-    }
-    assert Layout.from_json(layout.to_json()) == layout
-    assert "lists" not in Layout().to_toml()
-
-
-@pytest.mark.parametrize("pair", ["ours", "=x", "x=", " = "])
-def test_a_list_that_names_no_file(pair: str) -> None:
-    with pytest.raises(UsageError, match="name=file"):
-        Layout().map_lists([pair])
-
-
-def test_only_agreed_lists_can_be_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no list 'our' of frequencies\. Did you mean 'ours'"):
-        Layout(lists={"our": "x.csv"}).require_known([], ["ours"])
-    with pytest.raises(UsageError, match="Agreed are: none"):
-        Layout(lists={"our": "x.csv"}).require_known([])
-    Layout(lists={"ours": "x.csv"}).require_known([], ["ours"])
-    (tmp_path / "layout.toml").write_text("[lists]\nours = 3\n")
-    with pytest.raises(DataError, match=r"lists.ours: should be the path of a file"):
-        read_layout(tmp_path / "layout.toml")
 
 
 FULL = """\

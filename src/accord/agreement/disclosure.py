@@ -13,7 +13,7 @@ from typing import Literal
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
-from accord.fields.schema import FieldSpec, FrequencyField, Hash, TextField, agreed_columns
+from accord.fields.schema import FieldSpec, Hash, TextField, agreed_columns
 from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_widths
 from accord.rules.implied import accepts_unseen, enough_alone
@@ -190,7 +190,6 @@ def advice(agreement: Agreement) -> list[str]:
     if agreement.learnt_from is not None:
         names = {side: agreement.party(side) for side in Side}
         notes.append(f"The rule was {describe_origin(agreement.learnt_from, names)}.")
-    notes += [f"The list {told}." for told in describe_lists(agreement)]
     notes += [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
     if len(losses) > _MOST_LOSSES:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
@@ -200,11 +199,10 @@ def advice(agreement: Agreement) -> list[str]:
     if agreement.output.exact:
         notes.append(EXACT)
     notes += _if_it_cheats(agreement)
-    if reasons := accepts_unseen(agreement.rule):
-        whose = "without it" if reasons == ("missing",) else "with such a value"
+    if accepts_unseen(agreement.rule):
         notes.append(
-            f"The rule accepts pairs in which nothing agrees because a value is {' or '.join(reasons)}: a "
-            f"record {whose} may match, and so disclose, every record that it is compared with."
+            "The rule accepts pairs in which nothing agrees because a value is missing: a record without it "
+            "may match, and so disclose, every record that it is compared with."
         )
     else:
         notes += alone(agreement)
@@ -224,13 +222,6 @@ def advice(agreement: Agreement) -> list[str]:
     if idle:
         notes.append(f"Used by neither rule nor blocking: {_listed(idle)}.")
     return notes
-
-
-def describe_lists(agreement: Agreement) -> list[str]:
-    """What lists of frequencies were made of, by whoever says that this is public."""
-    specs = (spec for spec in agreement.fields.values() if isinstance(spec, FrequencyField))
-    said = {spec.list: spec.public_source for spec in specs if spec.public_source is not None}
-    return [f"'{name}' is said to be made of public data: {source}" for name, source in said.items()]
 
 
 def needed_columns(agreement: Agreement) -> list[set[str]]:

@@ -34,7 +34,7 @@ from pydantic import (
 from accord.agreement.learnt import Origin, learnt_about
 from accord.errors import UsageError
 from accord.fields.recipe import ColumnName
-from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
+from accord.fields.schema import FieldSpec, Name, Spec, TextField, agreed_columns
 from accord.network import Network
 from accord.privacy.events import describe_cost
 from accord.protocols.base import Leakage, OneToOne, Task
@@ -371,7 +371,7 @@ class Agreement(Spec):
             "skip": {n: _deciding(fields[n]) for n in sorted(skipping - names)},
             "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }
-        if any(fields[name]["type"] in ("text", "category", "frequency") for name in names | skipping):
+        if any(fields[name]["type"] in ("text", "category") for name in names | skipping):
             # Else a row with a letter that is read in another way would decide whether noise is drawn anew.
             parts["texts"] = texts_digest().hex()
         return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
@@ -385,12 +385,6 @@ class Agreement(Spec):
     def names(self) -> tuple[str, ...]:
         """Of the columns that fields are made of, and of disclosed ones: what a layout may map."""
         return agreed_columns(self.fields, [name for side in Side for name in self.kept_columns(side)])
-
-    @property
-    def lists(self) -> tuple[str, ...]:
-        """The names of the lists of frequencies, each once."""
-        specs = (spec for spec in self.fields.values() if isinstance(spec, FrequencyField))
-        return tuple(dict.fromkeys(spec.list for spec in specs))
 
     @property
     def bounds(self) -> Bounds:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement
-from accord.fields.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN, PUBLIC_PATTERN
+from accord.fields.schema import NAME_PATTERN
 from accord.protocols.registry import PROTOCOLS
 from accord.rules.blocking.base import PASS_PATTERN
 from accord.wording import did_you_mean
@@ -26,7 +26,6 @@ _A_LIST = 'write ["day", "name"]'
 _LISTS = {
     "pass": "write [[blocking.pass]] before each",
     "parts": 'write parts = [{ kind = "key", field = "day" }]',
-    "shares": 'write shares = ["1/100", "1/1000"]',
     "values": 'write values = ["1", "2"]',
     "clean": 'write clean = ["accents", "punctuation"]',
 }
@@ -35,9 +34,6 @@ _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, spaces, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
     PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, spaces and , . + - _ only",
-    LIST_PATTERN: "should begin with a letter or digit and hold letters, digits, dots, - and _ only",
-    DIGEST_PATTERN: "should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST` prints it",
-    PUBLIC_PATTERN: "should be one line of at most 200 letters, without double quotes",
     NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
 }
 

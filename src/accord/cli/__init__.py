@@ -50,9 +50,9 @@ app = typer.Typer(
 app.command(epilog=example("accord demo products --records 1000"))(demo)
 app.command(epilog=example("accord generate people --records 1000 --overlap 0.3"))(generate)
 app.command(epilog=example("accord init --from my.csv"))(init)
-app.command(epilog=example("accord learn draft.toml sample.csv --learnt-from A", "--out agreement.toml"))(
-    learn
-)
+app.command(
+    epilog=example("accord learn draft.toml a.csv --other b.csv --learnt-from both", "--out agreement.toml")
+)(learn)
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
 app.command(epilog=example("accord plan agreement.toml --records 5000 5000"))(plan)
 app.command(epilog=example("accord identity --name north-shop"))(identity.identity)

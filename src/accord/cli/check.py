@@ -15,7 +15,6 @@ from accord.cli.check_typed import (
     Delimiter,
     Encoding,
     IdColumn,
-    ListFiles,
     MakeIds,
     PersonColumn,
     Typed,
@@ -58,19 +57,12 @@ def check(
     person: PersonColumn = None,
     date: DateFormats = None,
     make_ids: MakeIds = False,
-    lists: ListFiles = None,
     force: Annotated[
         bool, typer.Option("--force", help="Begin a new layout file, whatever the old one says.")
     ] = False,
     columns_of: Annotated[
         str | None,
         typer.Option(help="List the names of this table's columns, and nothing else.", path_type=str),
-    ] = None,
-    digest_of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST", help="Print the digest of a list of frequencies, a file or a built-in one."
-        ),
     ] = None,
     show: Annotated[
         list[str] | None,
@@ -98,18 +90,12 @@ def check(
         id=id,
         make_ids=make_ids,
         dates=tuple(date or ()),
-        lists=tuple(lists or ()),
         person=person,
         encoding=encoding,
         delimiter=delimiter,
     )
     if columns_of is not None:
         list_columns(find_table(columns_of), layout, typed, as_json)
-        return
-    if digest_of is not None:
-        from accord.cli.check_lists import print_digest
-
-        print_digest(digest_of, as_json)
         return
     data = find_table_or_none(table)
     if agreement is None:

@@ -56,8 +56,7 @@ class Known:
         """The layout that was found, with what is written of other agreements."""
         if self.stored is None:
             return found
-        columns, lists = {**self.stored.columns, **found.columns}, {**self.stored.lists, **found.lists}
-        return replace(found, columns=columns, lists=lists)
+        return replace(found, columns={**self.stored.columns, **found.columns})
 
 
 def read_known(
@@ -73,10 +72,10 @@ def read_known(
         stored = before = read_layout(path)
         words |= named_in(path)
         if named is None and data is not None:
-            before = stored.about(agreement.names, agreement.lists)
+            before = stored.about(agreement.names)
             say(f"Reading {shown(data)} as {path} says.", err=True)
     layout = typed.onto(before)
-    layout.require_known(agreement.names, agreement.lists)
+    layout.require_known(agreement.names)
     return Known(path, wanted, stored, before, typed, layout, words)
 
 

@@ -28,12 +28,6 @@ DateFormats = Annotated[
         "--date", metavar="FIELD=FORMAT", help="The format of dates not written 2026-11-15; repeatable."
     ),
 ]
-ListFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--list", metavar="NAME=FILE", help="A list of frequencies that is not built in; repeatable."
-    ),
-]
 PersonColumn = Annotated[
     str | None,
     typer.Option("--person", help="The column that says whose record it is: nobody may have too many."),
@@ -50,7 +44,6 @@ class Typed:
     id: str | None = None
     make_ids: bool = False
     dates: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
     person: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
@@ -79,4 +72,4 @@ class Typed:
             person=self.person or layout.person,
             make_ids=self.make_ids or (layout.make_ids and self.id is None),
         )
-        return changed.map_columns(self.columns).map_dates(self.dates).map_lists(self.lists)
+        return changed.map_columns(self.columns).map_dates(self.dates)

@@ -126,9 +126,6 @@ def init(
             help="Cells that are no date, number or agreed value count as empty, however many there are.",
         ),
     ] = False,
-    rarity: Annotated[
-        bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
-    ] = False,
     make_ids: MakeIds = False,
     absent: Annotated[
         _Many,
@@ -169,7 +166,7 @@ def init(
     if template is not None:
         answers = {
             "--for": agreement, "--type": type_, "--parties": parties, "--disclose": disclose,
-            "--field": field, "--rarity": rarity, "--overlap": overlap, "--max-time": max_time,
+            "--field": field, "--overlap": overlap, "--max-time": max_time,
             "--precision": precision,
             "--answer": answer, "--answer-epsilon": answer_epsilon,
             "--copies": copies, "--allow-unplaced": allow_unplaced,
@@ -202,7 +199,6 @@ def init(
         disclose=tuple(disclose or ()),
         fields=tuple(field or ()),
         count_epsilon=(answer_epsilon or _USUAL_EPSILON) if counts else None,
-        rarity=rarity,
         overlap=overlap,
         precision=precision,
         max_time=max_time,

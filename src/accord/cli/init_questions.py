@@ -446,7 +446,7 @@ def command_line(told: Told) -> str:
     words += ["--overlap", f"{told.overlap:g}"] if told.overlap is not None else []
     words += ["--precision", f"{told.precision:g}"] if told.precision is not None else []
     words += ["--max-time", f"{told.max_time:g}"] if told.max_time is not None else []
-    words += ["--make-ids"] * told.make_ids + ["--rarity"] * told.rarity
+    words += ["--make-ids"] * told.make_ids
     words += ["--as-of", told.as_of.isoformat()] if told.as_of else []
     words += ["--allow-unreadable"] * told.allow_unreadable
     words += ["--layout", str(told.layout)] if told.layout else []

@@ -47,7 +47,6 @@ class Told:
     """What the table suggests where nothing is said."""
     count_epsilon: str | None = None
     """Of a count, where only that is asked for."""
-    rarity: bool = False
     overlap: float | None = None
     precision: float | None = None
     max_time: float | None = None
@@ -70,7 +69,6 @@ class Told:
             "--disclose": self.disclose,
             "--field": self.fields,
             "--answer": self.count_epsilon,
-            "--rarity": self.rarity,
             "--overlap": self.overlap,
             "--precision": self.precision,
             "--max-time": self.max_time,
@@ -108,7 +106,6 @@ def answers_of(seen: SeenTable, told: Told) -> Answers:
         missing=said["missing"],
         missing_values=_lists(said["missing_values"]),
         count_epsilon=told.count_epsilon,
-        rarity=told.rarity,
         overlap=told.overlap,
         precision=told.precision,
         max_time=told.max_time,

@@ -58,10 +58,10 @@ def read_own_layout(agreement: Agreement, file: Path | None, table: Place | None
     found = Layout()
     if file is not None:
         found = read_layout(file)
-        found.require_known(agreement.names, agreement.lists)
+        found.require_known(agreement.names)
     elif (beside := layout_beside(table)) is not None:
         assert table is not None
-        found = read_layout(beside).about(agreement.names, agreement.lists)
+        found = read_layout(beside).about(agreement.names)
         say(f"Reading {shown(table)} as {beside} says.", err=True)
     if found.make_ids and isinstance(table, Path):
         from accord.table.sources.opening import ids_file

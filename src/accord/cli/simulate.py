@@ -119,9 +119,8 @@ def simulate(
     changed |= {"answer": answer, "answer_epsilon": answer_epsilon}
     agreed = adjust(read_agreement(agreement), protocol=protocol, **changed)
     own = {"A": (a, read_own_layout(agreed, layout_a, a)), "B": (b, read_own_layout(agreed, layout_b, b))}
-    files = [Path(file) for _, laid_out in own.values() for file in laid_out.list_files.values()]
     layouts = (layout_a or layout_beside(a), layout_b or layout_beside(b))
-    named = [path for path in (agreement, truth, *layouts, *files) if path is not None]
+    named = [path for path in (agreement, truth, *layouts) if path is not None]
     target = as_target_or_none("out", out)
     if target is not None:
         read = (*input_places(a), *input_places(b), *named)

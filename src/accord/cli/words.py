@@ -19,7 +19,6 @@ _OF_CHECK = "{} of `accord check`"
 _OTHERWISE = {
     "columns": _OF_CHECK.format("--column FIELD=COLUMN"),
     "format": _OF_CHECK.format("--date FIELD=FORMAT"),
-    "lists": _OF_CHECK.format("--list NAME=FILE"),
     "id": _OF_CHECK.format("--id"),
     "make_ids": _OF_CHECK.format("--make-ids"),
     "person": _OF_CHECK.format("--person"),

@@ -8,7 +8,7 @@ household is a number, and what belongs to households is drawn by household and 
 Places are invented: a city has a region, its area code and its postcodes, more of them if it is larger. Phone
 numbers have area codes from 100 to 199, which are nobody's, and mail goes to `.example`.
 
-Names and frequencies are those of the US census of 1990 (`accord.fields.frequencies`). The lists have the
+Names and frequencies are those of the US census of 1990 (`accord.fields.census`). The lists have the
 given names of nine tenths of all people and the surnames of four fifths. What the others have goes to the
 rarer half of the lists, so that frequent names are as frequent as they were. Nicknames, what people are
 called instead, are our own list.
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.fields.cardinality import Cardinality, count_values
-from accord.fields.frequencies import EVERYBODY, NameKind, census_names
+from accord.fields.census import EVERYBODY, NameKind, census_names
 
 Text = NDArray[np.bytes_]
 """Lower-case ASCII of a fixed width: a row is a record, and its letters are a row of a matrix of octets."""

@@ -52,7 +52,7 @@ MOST_COPIES = 64
 TITLES = ("title", "name", "product", "item", ColumnKind.COMPANY)
 """What a text is called that names a thing or a firm."""
 POLICIES = ("differs", "skip", "error")
-_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|rarity|model|digits|log|sound|start|end|key|code)")
+_RESERVED = re.compile(r"\w+_(?:year|month|day|initial|model|digits|log|sound|start|end|key|code)")
 """Names of what may be made of another field."""
 
 
@@ -77,7 +77,6 @@ class Answers:
     """Fields without a value in many records."""
     copies: tuple[int, int] = (1, 1)
     """The most records that one person or thing usually has in the tables of A and of B."""
-    rarity: bool = False
     overlap: float | None = None
     """The share of the smaller table that is expected to match; None where nobody knows."""
     precision: float | None = None
@@ -111,9 +110,6 @@ class Answers:
             for name in given:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
-        if self.rarity and not self.named(ColumnKind.SURNAME):
-            mend = "Leave it out, or name their column with `accord init --type COLUMN=surname`."
-            yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(ColumnKind.LATITUDE)) != len(self.named(ColumnKind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if self.overlap is not None and not 0 < self.overlap <= 1:

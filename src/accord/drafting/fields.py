@@ -69,7 +69,6 @@ _UNREAD = 'other = "missing"'
 _MAY_LACK = 'missing = "differs"'
 PHONE_DIGITS = 8
 """Without the code of the country, and the zero that stands in its place."""
-LIST_OF_SURNAMES = "us-surnames-1990"
 
 
 @dataclass(frozen=True)
@@ -191,8 +190,6 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
     if one.kind in _SIMPLE:
         yield Block(one.name, *_SIMPLE[one.kind])
     match one.kind:
-        case ColumnKind.SURNAME if answers.rarity:
-            yield _rarity()
         case ColumnKind.MIDDLE:
             lines = ('type = "category"', f'from = "{one.name}"', 'derive = "initial"')
             yield Block("middle_initial", (*lines, f"values = {_INITIALS}", _UNREAD))
@@ -222,22 +219,6 @@ def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
     ):
         lines = ('type = "number"', f'from = "{one.name}"', f'derive = "{part}"')
         yield Block(f"birth_{part}", (*lines, f"min = {low}", f"max = {high}", "step = 1", _UNREAD))
-
-
-def _rarity() -> Block:
-    from accord.fields.frequencies import find_list
-
-    lines = (
-        'type = "frequency"',
-        'from = "surname"',
-        'clean = ["accents", "letters only"]',
-        f'list = "{LIST_OF_SURNAMES}"',
-        f'digest = "{find_list(LIST_OF_SURNAMES).digest}"',
-        'shares = ["1/1000", "1/10000"]',
-    )
-    return Block(
-        "surname_rarity", lines, "How rare a family name is, by a public list that ships with Accord."
-    )
 
 
 def _listed(one: Confirmed, answers: Answers) -> Block:

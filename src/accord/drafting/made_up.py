@@ -24,7 +24,7 @@ from accord.datasets.values import EVEN, SKEWED, draw_values, rank_values
 from accord.drafting.answers import about_people, title_of
 from accord.drafting.kinds import ColumnKind, Confirmed
 from accord.fields.cardinality import FILLED_SHARE, Cardinality, count_values, is_coarser
-from accord.fields.frequencies import census_names
+from accord.fields.census import census_names
 
 RECORDS = 1_500
 OVERLAP = 0.5

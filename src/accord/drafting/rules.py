@@ -74,7 +74,6 @@ _ALONE = frozenset(
     {ColumnKind.IDENTIFIER, ColumnKind.PHONE, ColumnKind.EMAIL, ColumnKind.TEXT, ColumnKind.LATITUDE}
 )
 """Types that may be enough for a match by themselves, where nearly each record has a value of its own."""
-_RARE = "dice >= 0.75 and rarity(surname_rarity) >= 1"
 
 
 @dataclass(frozen=True)
@@ -162,10 +161,7 @@ def _comparisons(answers: Answers) -> Iterator[str]:
     for one in answers.fields:
         if one.kind is ColumnKind.LONGITUDE:
             continue
-        levels = _LEVELS[one.kind]
-        if one.kind is ColumnKind.SURNAME and answers.rarity:
-            levels = (_RARE, *levels)
-        yield _comparison(answers, one, levels)
+        yield _comparison(answers, one, _LEVELS[one.kind])
         if one.kind is ColumnKind.SURNAME and answers.named(ColumnKind.GIVEN):
             yield _SWAPPED
         if one.kind is ColumnKind.COMPANY:

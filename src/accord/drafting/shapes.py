@@ -11,8 +11,8 @@ from functools import cache, partial
 
 from accord.drafting.kinds import ColumnKind
 from accord.drafting.vocabulary import NUMBERED_SEXES, SEXES, SUFFIXES, UNKNOWN_SEXES, YES_NO
+from accord.fields.census import census_names
 from accord.fields.date_formats import find_formats
-from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
 from accord.table.postal import ADDRESSES, PLACES, full_share
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from accord.exact import text as written
 from accord.fields.columns import Bits, Column, Integers
 from accord.fields.folding import trim
-from accord.fields.frequencies import Classes
 from accord.fields.letters import spell
 from accord.fields.making import Cells, Made, make
 from accord.fields.schema import (
@@ -26,7 +25,6 @@ from accord.fields.schema import (
     CategoryField,
     DateField,
     FieldSpec,
-    FrequencyField,
     Letters,
     NumberField,
     TextField,
@@ -68,11 +66,10 @@ def encode(
     cells: pa.Array,
     salt: str,
     format: str | None = None,
-    classes: Mapping[str, Classes] | None = None,
 ) -> Encoded:
     """Encode the cells of one field, all of whose columns are this one."""
     columns = spec.columns(name)
-    of = Cells(dict.fromkeys(columns, cells), dict.fromkeys(columns, format), classes=classes)
+    of = Cells(dict.fromkeys(columns, cells), dict.fromkeys(columns, format))
     return encode_made(name, spec, make(name, spec, of), salt)
 
 
@@ -81,10 +78,6 @@ def encode_made(name: str, spec: FieldSpec, made: Made, salt: str) -> Encoded:
     whose = "" if spec.columns(name) == (name,) else f" (field '{name}')"
     if isinstance(spec, TextField):
         return _text(name, spec, made.values, salt, made.bad, whose)
-    if isinstance(spec, FrequencyField):
-        missing = _missing(made.values)
-        codes = np.asarray(pc.fill_null(made.values, 0)).astype(np.int64)
-        return _missing_policy(spec, Encoded(Integers(codes, ~missing), made.bad), missing, whose)
     if isinstance(spec, CategoryField):
         judged = _category(spec, made.values, made.bad)
     elif isinstance(spec, DateField):

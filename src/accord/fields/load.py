@@ -25,7 +25,6 @@ from accord.entropy import Entropy, System
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.fields.columns import Column, Records, Unlisted, rows_of
 from accord.fields.encoders import encode, encode_made
-from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
 from accord.fields.own_cells import formatted, read_all, without_missing
@@ -33,7 +32,6 @@ from accord.fields.row_ids import RowIds, made_ids, open_named
 from accord.fields.schema import (
     CategoryField,
     FieldSpec,
-    FrequencyField,
     TextField,
     agreed_columns,
     dated_columns,
@@ -86,9 +84,6 @@ class Tally:
     """Rows for which an id was made."""
     counts_rows: bool = False
     """Whether the ids of a file are 1, 2, … in its order, or go on so from another number."""
-    listed: dict[str, int] = field(default_factory=dict)
-    """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
-
     unlisted: Unlisted = field(default_factory=dict)
     """By field with a list of agreed values: cells that are none of them, and all that are filled."""
 
@@ -99,9 +94,6 @@ class Tally:
     def forgo(self, column: str, reason: str, count: int) -> None:
         if count:
             self.unread[column, reason] = self.unread.get((column, reason), 0) + count
-
-    def count_listed(self, name: str, count: int) -> None:
-        self.listed[name] = self.listed.get(name, 0) + count
 
     def count_unlisted(self, name: str, spec: CategoryField, texts: pa.Array) -> None:
         none = pc.invert(pc.is_in(texts, value_set=pa.array(spec.compared(), texts.type)))
@@ -182,7 +174,6 @@ def _load(
     fields, disclose, layout = meaning.fields, meaning.disclose, meaning.layout
     person = _person_column(layout, 1 if per_person is None and how.tally is not None else per_person)
     tally, scratch = how.tally or Tally(), how.scratch
-    classes = find_classes(fields, layout.list_files)
     sources = layout.sources(agreed_columns(fields, disclose))
     named, own = layout.id_column, layout.own_columns(sources)
     table = open_named(source, list(dict.fromkeys([named, *own, *person])), layout, made)
@@ -192,7 +183,7 @@ def _load(
     }
     # Fields judge what they read, and whoever has no id is told so.
     unread = {*own, *person} - {*layout.own_columns(agreed_columns(fields)), named}
-    gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
+    gathering, ids = Gathering(_empty(fields), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
     numbered, last = True, _ANY if table.has_order and not layout.make_ids else None
@@ -204,7 +195,7 @@ def _load(
         last = _go_on(last, some)
         numbered &= is_whole(batch.schema.field(named))
         columns = read_all(sources, batch)
-        cells = _cells(columns, fields, layout, parsed, classes)
+        cells = _cells(columns, fields, layout, parsed)
         people += [_as_person(batch.column(name)) for name in person]
         gathering.add(_encode_batch(columns, some, cells, meaning, faults, tally))
         for name in person if per_person is not None else ():
@@ -264,8 +255,6 @@ def _encode_batch(
     for name, spec in fields.items():
         made = make(name, spec, cells)
         encoded = encode_made(name, spec, made, meaning.salt)
-        if isinstance(spec, FrequencyField):
-            tally.count_listed(name, cells.listed(name, spec))
         # A bin for all others is there on purpose.
         if isinstance(spec, CategoryField) and spec.other != "bin":
             tally.count_unlisted(name, spec, made.values)
@@ -303,7 +292,6 @@ def _cells(
     fields: Mapping[str, FieldSpec],
     layout: Layout,
     parsed: Parsed,
-    classes: Mapping[str, Classes],
 ) -> Cells:
     agreed = agreed_columns(fields)
     return Cells(
@@ -311,13 +299,12 @@ def _cells(
         {name: formatted(layout.source(name)) for name in agreed},
         parsed,
         dated_columns(fields),
-        classes,
     )
 
 
 def _read_as_text(columns: Sequence[str], fields: Mapping[str, FieldSpec], layout: Layout) -> set[str]:
     """The columns that no number or date judges."""
-    text = (TextField, CategoryField, FrequencyField)
+    text = (TextField, CategoryField)
     judged = [
         column
         for name, spec in fields.items()
@@ -411,7 +398,7 @@ def _too_many(most: int) -> str:
     return f"names somebody with more than {most} records; the agreement's promise covers {most}"
 
 
-def _empty(fields: Mapping[str, FieldSpec], classes: Mapping[str, Classes]) -> dict[str, Column]:
+def _empty(fields: Mapping[str, FieldSpec]) -> dict[str, Column]:
     """Every field, of no record."""
     nothing = pa.array([], pa.large_string())
-    return {name: encode(name, spec, nothing, "", classes=classes).column for name, spec in fields.items()}
+    return {name: encode(name, spec, nothing, "").column for name, spec in fields.items()}

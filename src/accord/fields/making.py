@@ -1,9 +1,8 @@
 """From the cells of some rows to the values of their fields, before they are encoded.
 
 `Cells` has the agreed columns of a chunk and what was made of them, so that a column is folded once and its
-dates are parsed once, however many fields come from it. A value is a text, a number as it stood, a class of
-frequencies, or a day since 1970; what no reading fits is noted beside it, row by row, and never stops the
-others.
+dates are parsed once, however many fields come from it. A value is a text, a number as it stood, or a day
+since 1970; what no reading fits is noted beside it, row by row, and never stops the others.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from numpy.typing import NDArray
 
 from accord.fields.cleaning import clean, derive_part, derive_text, empty_to_null, single_blanks, swap
 from accord.fields.folding import fold, fold_list, trim
-from accord.fields.frequencies import Classes
 from accord.fields.month_names import in_english
 from accord.fields.recipe import ISO_DAY
-from accord.fields.schema import CategoryField, DateField, FieldSpec, FrequencyField, NumberField, TextField
+from accord.fields.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.table.cell_text import to_text, without_text
 from accord.table.field_source import OR
 
@@ -43,7 +41,7 @@ class Days:
 
 @dataclass
 class Made:
-    """The values of a field: text, numbers, classes or days since 1970, null where there are none; and the
+    """The values of a field: text, numbers or days since 1970, null where there are none; and the
     rows whose cells cannot be read, by problem."""
 
     values: pa.Array
@@ -72,10 +70,7 @@ class Cells:
         formats: Mapping[str, str | None],
         parsed: Parsed | None = None,
         dated: Mapping[str, date] | None = None,
-        classes: Mapping[str, Classes] | None = None,
     ) -> None:
-        self.classes = classes or {}
-        """By field: the classes of the values of its list."""
         self._formats, self._dated = formats, dated or {}
         self._parsed: Parsed = {} if parsed is None else parsed
         self._plain: dict[str, pa.Array] = {}
@@ -117,10 +112,6 @@ class Cells:
             self._texts[key] = clean(join(parts), spec.clean)
         return self._texts[key]
 
-    def listed(self, name: str, spec: FieldSpec) -> int:
-        """How many rows have a value that stands in the list of their field."""
-        return self.classes[name].listed(self.text(spec.columns(name), spec))
-
 
 def make(name: str, spec: FieldSpec, cells: Cells) -> Made:
     """The values of one field."""
@@ -128,8 +119,6 @@ def make(name: str, spec: FieldSpec, cells: Cells) -> Made:
     bad = cells.unread(columns)
     if spec.reads_days:
         return _make_of_days(spec, cells, columns[0], bad)
-    if isinstance(spec, FrequencyField):
-        return Made(cells.classes[name].of(cells.text(columns, spec)), bad)
     # Logarithms are of numbers as they are read, not of their text.
     derive = None if isinstance(spec, NumberField) and spec.is_log else spec.derive
     if isinstance(spec, TextField | CategoryField) or spec.clean or derive is not None:

@@ -165,8 +165,8 @@ class Recipe(Spec):
     """What every field can say of how its value is made."""
 
     sources: Sources = Field(default=(), alias="from")
-    """The agreed column, by default the one with the field's own name. Several, for texts, categories and
-    frequencies, are joined by a space; empty ones are left out, and the value is missing if all are."""
+    """The agreed column, by default the one with the field's own name. Several, for texts and
+    categories, are joined by a space; empty ones are left out, and the value is missing if all are."""
     clean: tuple[Step, ...] = Field(default=(), max_length=16)
     """What is done to the folded text, in this order; not for dates, which are read by the format of their
     column."""
@@ -202,9 +202,7 @@ class Recipe(Spec):
             raise ValueError(f"a {kind} cannot be derived by '{word}'; {known}")
         if len(self.sources) > 1 and (not self.joins or self.reads_days):
             what = "one date" if self.reads_days else f"a {kind}"
-            raise ValueError(
-                f"{what} comes from one column; only texts, categories and frequencies join several"
-            )
+            raise ValueError(f"{what} comes from one column; only texts and categories join several")
         if self.clean and (not self.cleans or self.reads_days):
             raise ValueError("dates are read by the format of their column and not cleaned; remove clean")
         if self.reads_days and (wrong := [v for v in self.missing_values if _looks_like_day(v)]):

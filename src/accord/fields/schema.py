@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
-from unicodedata import category
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     PlainSerializer,
@@ -40,27 +37,9 @@ Exact = Annotated[
 """A number of the agreement: `0.001`, `1e-9`, `"2^-40"`, `"1/3"`."""
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-PUBLIC_PATTERN = r"^[^\x00-\x20\x22\x5c\x60\x7f-\xa0][^\x00-\x1f\x22\x5c\x60\x7f-\x9f\u2028\u2029]{0,199}$"
-"""One line that is the same on every terminal, and in quotes: the partner may have written it. Nothing in it
-is hidden either (`hides`), which patterns of all languages cannot say alike."""
-_UNSEEN = frozenset("\u034f\u115f\u1160\u3164\uffa0")
-"""Fillers and joiners that count as letters or marks."""
-DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 HASH_BITS = 80
 _OF_TEXTS = ("prefix", "suffix", "initial", "code", *SOUNDS, *DATE_WORDS)
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
-
-
-def hides(text: str) -> bool:
-    """Whether it holds characters that nobody sees."""
-    return any(category(c) in ("Cc", "Cf") or c in _UNSEEN or "\U000e0000" <= c <= "\U000e0fff" for c in text)
-
-
-def _seen(text: str) -> str:
-    if hides(text):
-        raise ValueError("should hold no characters that nobody sees")
-    return text
 
 
 class Bloom(Spec):
@@ -283,40 +262,6 @@ class CategoryField(_Field):
         return len(self.values) - (self.other != "bin")
 
 
-class FrequencyField(_Field):
-    """How rare a value is: its class by a public list of values and how often each occurs.
-
-    The list is named by its digest and is not part of the agreement: each side has it (frequencies.py).
-    """
-
-    later: ClassVar = (*_Field.later, "public_source")
-    joins: ClassVar = True
-
-    type: Literal["frequency"]
-    list: Annotated[str, StringConstraints(pattern=LIST_PATTERN)]
-    """The name of the list: one that ships, or one of which both have a copy."""
-    digest: Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
-    """Of the list's values and counts, as they are read; any other list is refused."""
-    shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
-    """In descending order: a value's class is how many of these its share in the list is below."""
-    public_source: Annotated[str, StringConstraints(pattern=PUBLIC_PATTERN), AfterValidator(_seen)] | None = (
-        None
-    )
-    """What the list was made of, by whoever says that this is public."""
-
-    @model_validator(mode="after")
-    def _fits(self) -> FrequencyField:
-        if not all(0 < share <= 1 for share in self.shares):
-            raise ValueError("shares must be above 0 and at most 1")
-        if any(share <= after for share, after in pairwise(self.shares)):
-            raise ValueError('shares must fall from one to the next, such as ["1/100", "1/1000"]')
-        return self
-
-    @property
-    def high(self) -> int:
-        return len(self.shares)
-
-
 class DateField(_Ranged):
     """A calendar day from `min` to `max`, counted in days."""
 
@@ -345,7 +290,7 @@ class DateField(_Ranged):
 
 
 FieldSpec = Annotated[
-    TextField | NumberField | LatitudeField | LongitudeField | CategoryField | FrequencyField | DateField,
+    TextField | NumberField | LatitudeField | LongitudeField | CategoryField | DateField,
     Field(discriminator="type"),
 ]
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.fields.folding import trim
-from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
 from accord.fields.own_cells import formatted, read_all
 from accord.fields.row_ids import open_named
@@ -44,12 +43,11 @@ def show_values(
     spec = fields[name]
     sources = layout.sources(spec.columns(name))
     wanted = layout.own_columns(sources)
-    classes = find_classes({name: spec}, layout.list_files)
     found: dict[tuple[str | None, ...], ShownValue] = {}
     for batch in open_table(source, wanted, layout).batches if wanted else ():
         columns = read_all(sources, batch)
         formats = {column: formatted(one) for column, one in sources.items()}
-        made = make(name, spec, Cells(columns, formats, None, dated_columns(fields), classes))
+        made = make(name, spec, Cells(columns, formats, None, dated_columns(fields)))
         before = (trim(batch.column(column)).to_pylist() for column in wanted)
         for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
             if any(cell is not None for cell in cells):

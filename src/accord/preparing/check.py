@@ -19,7 +19,6 @@ from accord.errors import DataError, Fault, UsageError
 from accord.preparing.facts import (
     facts_ahead,
     facts_of,
-    facts_of_lists,
     facts_of_table,
     tell_unchecked,
     warnings_of,
@@ -130,7 +129,7 @@ def check(
     require_sound(agreement)
     side = find_side(agreement, party) if party is not None else None
     known = (layout or Layout()).map_dates(f"{name}={how}" for name, how in (dates or {}).items())
-    known.require_known(agreement.names, agreement.lists)
+    known.require_known(agreement.names)
     if table is None:
         return Check(agreement, side, "", (), "", None, judge(agreement, side, known, None))
     table = keep_readable(table)
@@ -159,8 +158,6 @@ def judge(
 ) -> dict[str, Any]:
     """The facts about an agreement, and about a table that fits it; raises all faults of lists."""
     facts = facts_of(agreement)
-    if agreement.lists:
-        facts["lists"] = facts_of_lists(agreement, layout, found)
     parts = [] if found is None else [facts_of_table(agreement, side, found)]
     # A warning of the sizes comes before all other advice of a run.
     parts.append({"advice": warnings_of(agreement, side, found.records if found is not None else None)})

@@ -20,15 +20,12 @@ from accord.agreement.disclosure import (
 from accord.agreement.document import Agreement
 from accord.exact import text
 from accord.fields.columns import tell_unlisted
-from accord.fields.frequencies import SHIPPED, find_classes
-from accord.fields.schema import FrequencyField
 from accord.forecast.expected import look_ahead
 from accord.preparing.own_table import TableCheck
 from accord.privacy.events import describe_cost, tell_unless
 from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_unfit
 from accord.side import Side
-from accord.table.layout import Layout
 
 
 def facts_of(agreement: Agreement) -> dict[str, Any]:
@@ -75,22 +72,6 @@ def _facts_of_answer(agreement: Agreement) -> dict[str, Any] | None:
         "within": agreement.protocol.widths(agreement.task),
         "words": tell_answer(agreement) + spends,
     }
-
-
-def facts_of_lists(agreement: Agreement, layout: Layout, data: object) -> list[dict[str, Any]]:
-    """How many values each class of each field has; raises all faults of lists.
-
-    Without data a list need not be here: an agreement is also read by people who have neither.
-    """
-    specs = {name: spec for name, spec in agreement.fields.items() if isinstance(spec, FrequencyField)}
-    known = {
-        n: s for n, s in specs.items() if data is not None or s.list in SHIPPED or s.list in layout.lists
-    }
-    found = find_classes(known, layout.list_files)
-    return [
-        {"field": name, "list": spec.list, "classes": found[name].sizes() if name in found else None}
-        for name, spec in specs.items()
-    ]
 
 
 def facts_of_table(agreement: Agreement, side: Side | None, found: TableCheck) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Placed:
         columns |= {name: said.source(name) for name in said.columns}
         own = find_id(self.seen.columns)
         layout = replace(said, id=own or "id", make_ids=own is None, columns=columns).map_dates(dates)
-        layout.require_known(self.agreement.names, self.agreement.lists)
+        layout.require_known(self.agreement.names)
         return layout
 
     def _find_unsure(self) -> Iterator[Fault]:

@@ -22,7 +22,6 @@ from accord.fields.schema import (
     Bloom,
     CategoryField,
     FieldSpec,
-    FrequencyField,
     Letters,
     TextField,
     agreed_columns,
@@ -170,7 +169,6 @@ class TableCheck:
         }
         over = [{"pass": one.name, "cap": one.cap, "rows": one.left_out} for one in passes if one.left_out]
         read |= {"over_cap": over} if over else {}
-        read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
@@ -191,8 +189,6 @@ class TableCheck:
 
 def _encoded(spec: FieldSpec) -> str:
     """What a value becomes in the end, in words."""
-    if isinstance(spec, FrequencyField):
-        return f"its class, 0 (common) to {spec.high} (rarest)"
     if isinstance(spec, TextField) and isinstance(spec.encoder, Letters):
         return f"up to {spec.encoder.length} letters of {spec.encoder.bits} bits"
     if isinstance(spec, TextField):

@@ -105,7 +105,6 @@ class Proposal(SeenTable):
         overlap: float | None = None,
         precision: float | None = None,
         max_time: float | None = None,
-        rarity: bool = False,
         make_ids: bool = False,
         dates: Mapping[str, str] | None = None,
         as_of: date | None = None,
@@ -129,8 +128,7 @@ class Proposal(SeenTable):
         may take. `make_ids` has ids made for a file
         without a column of them, `dates` are formats by field, `as_of` is the day that ages are of.
         """
-        for flag, given in (("rarity", rarity), ("make_ids", make_ids)):
-            require_flag(flag, given)
+        require_flag("make_ids", make_ids)
         seen = self.typed(_pairs("types", types, _TYPES), make_ids)
         fields = in_order([one.is_ for one in find_fields(seen.columns, as_of)])
         usual = suggest_answers(seen, as_of, date.today()).of(one.name for one in fields)
@@ -152,7 +150,6 @@ class Proposal(SeenTable):
                 name: _texts("missing_values", listed)
                 for name, listed in _by_field("missing_values", missing_values)
             },
-            rarity=rarity,
             overlap=_number_or_none("overlap", overlap),
             precision=_number_or_none("precision", precision),
             max_time=_number_or_none("max_time", max_time),

@@ -25,7 +25,6 @@ def describe(what: str, table: str, match: Sequence[str], facts: dict[str, Any])
     ]
     if facts["answer"] is not None:
         lines.append(f"Answer     {facts['answer']['words']}")
-    lines += [line for one in facts.get("lists", []) for line in _describe_list(one)]
     if table:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
@@ -44,15 +43,6 @@ def _describe_promise(facts: dict[str, Any]) -> list[str]:
     if words["A"] == words["B"]:
         return [f"Promise    {words['A']}"]
     return [f"Promise    to {facts['parties'][side]} ({side}): {words[side]}" for side in words]
-
-
-def _describe_list(facts: dict[str, Any]) -> list[str]:
-    if facts["classes"] is None:
-        return [
-            f"List       {facts['list']} does not ship: `accord check --list {facts['list']}=FILE` checks it"
-        ]
-    classes = ", ".join(f"{count:,} in class {number}" for number, count in enumerate(facts["classes"]))
-    return [f"List       {facts['list']} for {facts['field']}: {classes}; others are as rare as the last"]
 
 
 def _expected(facts: dict[str, Any]) -> list[str]:
@@ -103,10 +93,6 @@ def _tell_owner(read: dict[str, Any], by: str) -> list[str]:
         uncovered = read["uncovered_of"][one["pass"]]
         shared = f"{_rows(uncovered)} share a key with {one['cap']} or more others; " if uncovered else ""
         lines.append(f"Over cap   {one['pass']}: {shared}{_rows(one['rows'])} without a place")
-    for name, listed in read.get("listed", {}).items():
-        lines.append(
-            f"Listed     {listed:,} of {_rows(read['records'])} have a value of '{name}' in its list"
-        )
     if "people" in read:
         most = read["most_records_of_a_person"]
         people = "person" if read["people"] == 1 else "people"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting, Listing
-from accord.rules.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared_fields, predicates
+from accord.rules.rule import And, Missing, Not, Or, Rule, Same, Score, compared_fields, predicates
 from accord.rules.thresholds import Fields
 from accord.side import Side
 
@@ -27,10 +27,7 @@ class Psi(Intersecting):
     def listing(self, task: Task, side: Side) -> Listing:
         """All values that the rule compares."""
         found = [
-            pair
-            for p in predicates(task.rule)
-            if not isinstance(p, Missing | Rarity)
-            for pair in compared_fields(p)
+            pair for p in predicates(task.rule) if not isinstance(p, Missing) for pair in compared_fields(p)
         ]
         return Listing(tuple(pair[side is Side.B] for pair in dict.fromkeys(found)))
 
@@ -52,7 +49,7 @@ class Psi(Intersecting):
                 problem = "psi finds records whose fields are equal"
                 yield (
                     ("rule",),
-                    f"{problem}, which a rule with 'not', 'missing', 'rarity' or a score may deny.",
+                    f"{problem}, which a rule with 'not', 'missing' or a score may deny.",
                 )
             return
         for part in rule.parts if isinstance(rule, And) else (rule,):
@@ -66,6 +63,6 @@ def _all_same(rule: Rule) -> bool:
 
 
 def _negates(rule: Rule) -> bool:
-    return isinstance(rule, Not | Missing | Rarity | Score) or (
+    return isinstance(rule, Not | Missing | Score) or (
         isinstance(rule, And | Or) and any(map(_negates, rule.parts))
     )

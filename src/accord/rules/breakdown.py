@@ -36,7 +36,6 @@ from accord.rules.rule import (
     OneField,
     Or,
     Predicate,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -179,7 +178,7 @@ def _row(each: Levels) -> RuleRow:
 
 def _one_field(rule: Rule) -> list[OneField]:
     """What compares two values."""
-    return [p for p in predicates(rule) if isinstance(p, OneField) and not isinstance(p, Rarity)]
+    return [p for p in predicates(rule) if isinstance(p, OneField)]
 
 
 def _name(each: Levels, crossed: bool) -> str:
@@ -190,14 +189,14 @@ def _name(each: Levels, crossed: bool) -> str:
 
 def _known(case: Case, crossed: bool) -> Known:
     """What holds in a case. One field against another may agree whatever else does, unless the comparison
-    asks for nothing else; how rare a value is, nobody knows beforehand."""
+    asks for nothing else."""
 
     def known(predicate: Predicate) -> bool | None:
         if isinstance(predicate, Missing):
             return None if case == "missing" and predicate.side is not None else case == "missing"
         if case == "missing":
             return False
-        if isinstance(predicate, Rarity) or case == "close":
+        if case == "close":
             return None
         if isinstance(predicate, OneField) and predicate.crossed and not crossed:
             return None if case == "agrees" else False
@@ -243,7 +242,7 @@ def _is_agreement(when: Rule | None, compared: list[OneField]) -> bool:
     closeness, if it gives what full agreement does."""
     parts = when.parts if isinstance(when, And) else (when,)
     equal = [part.names for part in parts if isinstance(part, Same)]
-    plain = all(isinstance(part, Same | Rarity) for part in parts)
+    plain = all(isinstance(part, Same) for part in parts)
     return plain and bool(compared) and compared[0].names in equal
 
 
@@ -265,8 +264,6 @@ def _tell(rule: Rule) -> str:
         case Missing(field, side):
             where = "one of the two records" if side is None else f"the record of {side.value}"
             return f"{field} is missing in {where}"
-        case Rarity(least=least):
-            return f"{_both(rule)} is of class {least} of its list of frequencies, or rarer, on both sides"
         case Euclidean(fields, bound):
             return f"{' and '.join(fields)} are at most {text(bound)} apart"
         case Same():

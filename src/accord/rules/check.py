@@ -9,7 +9,6 @@ from accord.fields.schema import (
     Bloom,
     DateField,
     FieldSpec,
-    FrequencyField,
     Letters,
     NumberField,
     TextField,
@@ -23,7 +22,6 @@ from accord.rules.rule import (
     Missing,
     OneField,
     Predicate,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -47,7 +45,6 @@ _ENCODING = {
     "longitude": ("min", "max", "step"),
     "date": ("min", "max"),
     "category": ("values", "other"),
-    "frequency": ("list", "digest", "shares"),
 }
 """What decides how a value of each type becomes a code."""
 
@@ -121,8 +118,6 @@ def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
             yield from _within_faults(fields[field], days)
         case Euclidean(names):
             yield from _euclidean_faults(names, fields)
-        case Rarity():
-            yield from _rarity_faults(predicate, fields)
         case Missing(field):
             yield from _missing_faults(field, fields[field])
 
@@ -131,9 +126,6 @@ def _same_faults(predicate: Same, spec: FieldSpec) -> Iterator[str]:
     if _filter(spec):
         problem = 'a Bloom filter is not the text itself; same() needs encoder = "hash"'
         yield f"{problem}. For equal filters write dice({predicate.names}) >= 1."
-    if isinstance(spec, FrequencyField):
-        problem = "values of one class of frequencies need not be the same"
-        yield f"{problem}; compare the value itself, and join it with rarity({predicate.names}) >= 1."
 
 
 def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
@@ -154,16 +146,6 @@ def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
         if keys[of_a] != keys[of_b]:
             problem = f"{of_a} and {of_b} are hashed under different names, so that equal texts differ"
             yield f'{problem}; write hash_key = "{keys[first]}" under [fields.{other}].'
-
-
-def _rarity_faults(predicate: Rarity, fields: Fields) -> Iterator[str]:
-    for name in dict.fromkeys((predicate.field, predicate.field_b)):
-        spec = fields[name]
-        if not isinstance(spec, FrequencyField):
-            mend = f'make one from the same column, with type = "frequency" and from = "{name}"'
-            yield f"rarity() needs a field of type frequency, but {name} is a {spec.type}; {mend}."
-        elif predicate.least > spec.high:
-            yield f"no value reaches class {predicate.least}: {name} has the classes 0 to {spec.high}."
 
 
 def _missing_faults(field: str, spec: FieldSpec) -> Iterator[str]:

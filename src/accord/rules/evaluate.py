@@ -32,7 +32,6 @@ from accord.rules.rule import (
     Missing,
     Not,
     Or,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -134,9 +133,6 @@ def _predicate(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mas
         case Within(of_a, field_b=of_b):
             a_values, b_values = _values(tables, of_a, of_b)
             return np.abs(a_values[left] - b_values[right]) <= within_steps(rule, tables.fields)
-        case Rarity(of_a, least, field_b=of_b):
-            a_values, b_values = _values(tables, of_a, of_b)
-            return (a_values[left] >= least) & (b_values[right] >= least)
         case Euclidean(fields):
             return squared_distance(tables, fields, left, right) <= squared_steps(rule, tables.fields)
         case _:

@@ -32,7 +32,6 @@ from accord.rules.rule import (
     OneField,
     Or,
     Predicate,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -151,8 +150,6 @@ def implies(rule: Rule, other: Rule, fields: Fields | None = None) -> bool:
             return any(implies(rule, part, fields) for part in parts)
         case Similar(), Similar():
             return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
-        case Rarity(), Rarity():
-            return replace(rule, least=other.least) == other and rule.least >= other.least
         case Hamming() | Edit() | Mismatches(), Hamming() | Edit() | Mismatches() if type(rule) is type(
             other
         ):
@@ -189,17 +186,14 @@ def _is_part(name: str, of: str, fields: Fields) -> bool:
     return read_alike and whole.derive is None and part.step == 1 and part.min <= low and high <= part.max
 
 
-def accepts_unseen(rule: Rule) -> tuple[str, ...]:
-    """How values may make a match of a pair in which no comparison holds: they are `missing` or `rare`."""
-    kinds = {"missing": Missing, "rare": Rarity}
-    found = list(predicates(rule))
-    reasons = tuple(word for word, kind in kinds.items() if any(isinstance(p, kind) for p in found))
-    return reasons if may_hold(rule, _judge_unseen)[0] else ()
+def accepts_unseen(rule: Rule) -> bool:
+    """Whether a pair in which no comparison holds may match, since values are missing."""
+    return any(isinstance(p, Missing) for p in predicates(rule)) and may_hold(rule, _judge_unseen)[0]
 
 
 def _judge_unseen(predicate: Predicate) -> tuple[bool, bool]:
-    """Each `missing` is taken for itself, so it may say too much; and two rare values need not agree."""
-    return isinstance(predicate, Missing | Rarity), True
+    """Each `missing` is taken for itself, so it may say too much."""
+    return isinstance(predicate, Missing), True
 
 
 Judge = Callable[[Predicate], tuple[bool, bool]]
@@ -296,9 +290,8 @@ def _judge(columns: Set[str], lacking: set[Side], fields: Fields) -> Judge:
         # What is made of several columns is the same only where both lack the others.
         made = [{*fields[name].columns(name)} for name in names]
         agrees = all(each <= columns or (each & columns and len(lacking) == 2) for each in made)
-        # Two fields of one column need not be equal, nor a value rare.
-        sure = not (isinstance(predicate, Rarity) or getattr(predicate, "crossed", False))
-        return agrees, not (agrees and sure)
+        # Two fields of one column need not be equal.
+        return agrees, not agrees or getattr(predicate, "crossed", False)
 
     return judge
 

@@ -32,7 +32,7 @@ from accord.rules.blocking.passes import Placed
 from accord.rules.distances import expand
 from accord.rules.evaluate import Indices, Mask, Tables, holds
 from accord.rules.implied import reach, requires_same
-from accord.rules.rule import Missing, Or, Rarity, Rule, compared_fields, predicates
+from accord.rules.rule import Missing, Or, Rule, compared_fields, predicates
 from accord.rules.thresholds import Fields, root
 from accord.side import Side
 
@@ -194,9 +194,7 @@ class _Keys:
 
 def _compared(rule: Rule) -> list[Pair]:
     """The pairs (field of A, field of B) that a rule compares, each once."""
-    found = [
-        pair for p in predicates(rule) if not isinstance(p, Missing | Rarity) for pair in compared_fields(p)
-    ]
+    found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared_fields(p)]
     return list(dict.fromkeys(found))
 
 

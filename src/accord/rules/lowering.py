@@ -9,7 +9,6 @@
     dice, jaccard   v·(|a| + |b|) − w·⟨a, b⟩ ≤ 0
     cosine          ⟨onehot(|a|), T(·, |b|)⟩ − ⟨a, b⟩ ≤ 0 with T = ⌈c·√(|a|·|b|)⌉
 
-    rarity ≥ k      both (A's class is at least k; B's is): each side knows its own bit
     missing         not (A's value is there and B's is); of one side, the other's bit is always set
     score           Reaches, level by level
 
@@ -42,7 +41,6 @@ from accord.rules.rule import (
     Not,
     OneField,
     Or,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -95,8 +93,6 @@ class _Lowering:
                 return circuit.Reaches(tuple(map(self.graded, comparisons)), least)
             case Missing(field, side):
                 return circuit.Not(self.both_present(field, field, side))
-            case Rarity(_, least):
-                return circuit.Both(self.one(rule, f"rarity {least}", 1, 1, lambda of: _reaches(of, least)))
             case Same() | Hamming() | Similar() | Edit() | Mismatches() | Within() | Euclidean():
                 return self.where_present(rule, self.comparison(rule))
             case _:
@@ -240,18 +236,6 @@ def _point(names: tuple[str, ...]) -> Build:
 
 def _presence(name: str) -> Build:
     return lambda columns: columns[name].present.astype(np.int64)[:, None]
-
-
-def _reaches(name: str, least: int) -> Build:
-    """Whether a value is there and its class is at least this one."""
-
-    def build(columns: Columns) -> Array:
-        column = columns[name]
-        if not isinstance(column, Integers):
-            raise TypeError(f"{name} is no field of integers")
-        return ((column.values >= least) & column.present).astype(np.int64)[:, None]
-
-    return build
 
 
 def _ones(name: str) -> Build:

@@ -177,22 +177,6 @@ class Within(OneField):
 
 
 @dataclass(frozen=True)
-class Rarity(OneField):
-    """Both values are in class `least` of their list of frequencies, or a rarer one.
-
-    It compares nothing: each side knows the class of its own value.
-    """
-
-    field: str
-    least: int
-    _: KW_ONLY
-    field_b: str = ""
-
-    def __str__(self) -> str:
-        return f"rarity({self.names}) >= {self.least}"
-
-
-@dataclass(frozen=True)
 class Missing(Rule):
     """The record of `side` has no value of the field; without a side, one of the two has none."""
 
@@ -256,7 +240,7 @@ class Unfinished:
 
 
 Comparison = Same | Hamming | Similar | Edit | Mismatches | Euclidean | Within
-Predicate = Comparison | Rarity | Missing
+Predicate = Comparison | Missing
 
 
 def join(kind: type[And] | type[Or], rules: Sequence[Rule]) -> Rule:
@@ -281,7 +265,7 @@ def predicates(rule: Rule) -> Iterator[Predicate]:
                 yield from predicates(part)
         case Same() | Hamming() | Similar() | Edit() | Mismatches() | Euclidean() | Within():
             yield rule
-        case Rarity() | Missing():
+        case Missing():
             yield rule
         case _:
             raise TypeError(f"not a rule: {type(rule).__name__}")

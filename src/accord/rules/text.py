@@ -42,7 +42,6 @@ from accord.rules.words import (
     jaccard,
     mismatches,
     missing,
-    rarity,
     same,
     score,
     within,
@@ -64,7 +63,6 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "jaccard": jaccard,
     "cosine": cosine,
     "euclidean": euclidean,
-    "rarity": rarity,
 }
 _WORDS = ["same", "within", *_MEASURES, "missing", "either_way", "score"]
 _SIGNS = {"&": "and", "|": "or", "~": "not"}
@@ -329,7 +327,7 @@ class _Reader:
 
     def measure(self, word: str, fields: list[str]) -> Rule:
         measure = _MEASURES[word](*fields)
-        wanted = ">=" if word in ("dice", "jaccard", "cosine", "rarity") else "<="
+        wanted = ">=" if word in ("dice", "jaccard", "cosine") else "<="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()
         return self.made(at, lambda: measure <= bound if wanted == "<=" else measure >= bound)

@@ -28,7 +28,6 @@ from accord.rules.rule import (
     Missing,
     Not,
     Or,
-    Rarity,
     Rule,
     Same,
     Score,
@@ -53,7 +52,7 @@ MOST_PREDICATES = 1000
 class Measure(Unfinished):
     """A distance or similarity that waits for its threshold: `hamming("name") <= 5`."""
 
-    name: Literal["hamming", "edit", "mismatches", "euclidean", "dice", "jaccard", "cosine", "rarity"]
+    name: Literal["hamming", "edit", "mismatches", "euclidean", "dice", "jaccard", "cosine"]
     fields: tuple[str, ...]
 
     def __le__(self, bound: object) -> Rule:
@@ -65,16 +64,9 @@ class Measure(Unfinished):
             return kind(self.fields[0], int(limit), field_b=self.fields[-1])
         if self.name == "euclidean":
             return Euclidean(self.fields, limit)
-        if self.name == "rarity":
-            raise ValueError("rarity() must reach a class: write rarity(...) >= 2")
         raise ValueError(f"{self.name}() is a similarity: write {self.name}(...) >= 0.9")
 
     def __ge__(self, bound: object) -> Rule:
-        if self.name == "rarity":
-            least = _amount(bound, "the threshold of rarity()")
-            if least.denominator != 1 or least < 1:
-                raise ValueError("rarity() counts classes: its threshold is a whole number of at least 1")
-            return Rarity(self.fields[0], int(least), field_b=self.fields[-1])
         if self.name == "dice" or self.name == "jaccard" or self.name == "cosine":
             least = _amount(bound, f"the threshold of {self.name}()")
             if not 0 < least <= 1:
@@ -132,11 +124,6 @@ def euclidean(*fields: str) -> Measure:
     if not fields:
         raise ValueError("euclidean() takes at least one field: euclidean('lat', 'lon') <= 0.005")
     return Measure("euclidean", tuple(map(_name, fields)))
-
-
-def rarity(field: str, field_b: str | None = None) -> Measure:
-    """The class of a field of frequencies: 0 is that of common values, and both records must reach it."""
-    return Measure("rarity", _names(field, field_b))
 
 
 def within(field: str, *rest: object, days: object = None) -> Rule:
@@ -252,7 +239,7 @@ def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
         case Missing(field, side) if field in turn:
             at_b = Missing(turn[field], Side.B)
             return rule if side is Side.A else at_b if side is Side.B else Missing(field, Side.A) | at_b
-        case Same() | Hamming() | Similar() | Edit() | Mismatches() | Within() | Rarity():
+        case Same() | Hamming() | Similar() | Edit() | Mismatches() | Within():
             return replace(rule, field_b=turn.get(rule.field_b, rule.field_b))
         case Euclidean(fields) if turn.keys() & set(fields):
             problem = f"'{rule}' takes its fields together, and these cannot be exchanged"

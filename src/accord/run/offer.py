@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from accord.agreement.disclosure import CONDITION, EXACT, describe_lists, learned_about, tell_answer
+from accord.agreement.disclosure import CONDITION, EXACT, learned_about, tell_answer
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
@@ -149,7 +149,6 @@ def describe(offer: Offer) -> str:
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
         f"Agreement    {agreed.digest[:16]}…, a match is: {_describe_rule(agreed.rule)}",
         *_describe_learnt(offer),
-        *(f"List         {told}" for told in describe_lists(offer.agreement)),
         f"Records      {_describe_records(offer)}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *([f"Answer       {told}"] if (told := tell_answer(agreed)) else []),

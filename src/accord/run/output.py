@@ -7,8 +7,6 @@ is in one's own table.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
@@ -64,6 +62,6 @@ def require_place(
     """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
     is read: the data, or a list. `own`: what is there may be the run's own work."""
     if output.target is not None:
-        read = (*input_places(data), *map(Path, layout.list_files.values()))
+        read = input_places(data)
         names = output_names(agreement, side)
         require_free(output.target, read, names, force=output.force, own=own)

@@ -102,7 +102,7 @@ class Request:
         require("reach", self.reach, "a Reach", Reach)
         require_sound(self.agreement)
         self._allowed_uncovered()
-        self.layout.require_known(self.agreement.names, self.agreement.lists)
+        self.layout.require_known(self.agreement.names)
         self.reach.require_way()
 
     def _allowed_uncovered(self) -> Fraction:

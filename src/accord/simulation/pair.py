@@ -378,7 +378,7 @@ def load_both(
     faulty: list[DataError] = []
     for source, side, layout in ((a, Side.A, layout_a), (b, Side.B, layout_b)):
         if layout is not None:
-            layout.require_known(agreement.names, agreement.lists)
+            layout.require_known(agreement.names)
         try:
             shown = agreement.kept_columns(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,7 +35,6 @@ class _File(Spec):
     quote: str = '"'
     make_ids: bool = False
     sheet: str | None = None
-    lists: dict[str, str] = Field(default_factory=dict)
     header: int = Field(default=1, ge=1, le=MOST_ABOVE + 1)
     unreadable: Literal["refuse", "empty"] = "refuse"
 
@@ -50,7 +48,6 @@ class _File(Spec):
             self.quote,
             self.make_ids,
             self.sheet,
-            self.lists,
             self.header,
             self.unreadable,
         )
@@ -58,8 +55,8 @@ class _File(Spec):
 
 @dataclass(frozen=True)
 class Layout:
-    """The id column, how the file is written, the columns whose names differ from the agreed ones, the column
-    that says whose record it is, where that matters, and where one's own lists of frequencies are."""
+    """The id column, how the file is written, the columns whose names differ from the agreed ones, and the
+    column that says whose record it is, where that matters."""
 
     id: str = "id"
     encoding: str = "utf-8"
@@ -73,8 +70,6 @@ class Layout:
     """Rows have random ids, which are made once and kept beside the file; no id column is read."""
     sheet: str | None = None
     """Of a workbook: the sheet, if not the first."""
-    lists: Mapping[str, str | Path] = field(default_factory=dict)
-    """By agreed name: the files of lists of frequencies that do not ship."""
     header: int = 1
     """Of a csv the line, of a workbook the row with the names of columns; empty ones above do not count."""
     unreadable: str = "refuse"
@@ -93,7 +88,6 @@ class Layout:
         if self.unreadable not in ("refuse", "empty"):
             raise UsageError(problem="`unreadable=` is 'refuse' or 'empty'.")
         object.__setattr__(self, "columns", _read_columns(self.columns))
-        object.__setattr__(self, "lists", _read_lists(self.lists))
 
     @property
     def id_column(self) -> str:
@@ -135,7 +129,6 @@ class Layout:
             quote=self.quote,
             make_ids=self.make_ids,
             sheet=self.sheet,
-            lists=self.list_files,
             header=self.header,
             unreadable=self.unreadable,  # type: ignore[arg-type]
         ).model_dump_json()
@@ -155,21 +148,6 @@ class Layout:
             kept = {} if before.absent else before.model_dump(exclude_defaults=True, exclude={"columns"})
             changed[name.strip()] = Source.model_validate(kept | {"column": column})
         return replace(self, columns=changed)
-
-    def map_lists(self, pairs: Iterable[str]) -> Layout:
-        """This layout with `name=file` pairs from the command line."""
-        changed = dict(self.lists)
-        for pair in pairs:
-            name, equals, path = pair.partition("=")
-            if not (equals and name.strip() and path.strip()):
-                raise UsageError(problem=f"A list is named as name=file, not as '{pair}'.")
-            changed[name.strip()] = path
-        return replace(self, lists=changed)
-
-    @property
-    def list_files(self) -> dict[str, str]:
-        """The files of lists, by agreed name, from the root on: a run may go on from another folder."""
-        return {name: str(path) for name, path in self.lists.items()}
 
     def read_dates(self, formats: Mapping[str, str]) -> Layout:
         """This layout with formats of dates, by field."""
@@ -194,23 +172,19 @@ class Layout:
         silent = {"id"} if self.make_ids else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
         silent |= {"header", "unreadable"} - self.said
-        silent |= {name for name in ("make_ids", "columns", "lists") if not body[name]}
+        silent |= {name for name in ("make_ids", "columns") if not body[name]}
         body["columns"] = {name: _written(self.source(name)) for name in self.columns}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 
-    def about(self, names: Iterable[str], lists: Iterable[str]) -> Layout:
-        """This layout without what is said of other names and lists: a file may serve several agreements."""
-        known, agreed = set(names), set(lists)
+    def about(self, names: Iterable[str]) -> Layout:
+        """This layout without what is said of other names: a file may serve several agreements."""
+        known = set(names)
         columns = {name: source for name, source in self.columns.items() if name in known}
-        return replace(self, columns=columns, lists={n: f for n, f in self.lists.items() if n in agreed})
+        return replace(self, columns=columns)
 
-    def require_known(self, names: Iterable[str], lists: Iterable[str] = ()) -> None:
-        """Raise for a mapped name, or a list, that the agreement does not have."""
-        known, agreed = list(names), list(lists)
-        for name in self.lists:
-            if name not in agreed:
-                hint = did_you_mean(name, agreed, f"Agreed are: {', '.join(agreed) or 'none'}.")
-                raise UsageError(problem=f"The agreement has no list '{name}' of frequencies. {hint}")
+    def require_known(self, names: Iterable[str]) -> None:
+        """Raise for a mapped name that the agreement does not have."""
+        known = list(names)
         for name in self.columns:
             if name not in known:
                 hint = did_you_mean(name, known, f"Agreed are: {', '.join(known)}.")
@@ -242,21 +216,9 @@ def _read_columns(given: object) -> dict[str, Source]:
     return found
 
 
-def _read_lists(given: object) -> dict[str, str]:
-    """What was given as lists: whole paths, since the folder that one is in may change."""
-    expected = "a dictionary of agreed lists with your files, such as {'surnames': 'surnames.csv'}"
-    require("lists", given, expected, Mapping)
-    assert isinstance(given, Mapping)
-    for name, path in given.items():
-        if not isinstance(name, str) or not isinstance(path, str | Path):
-            raise wrong("lists", path if isinstance(name, str) else name, expected)
-    return {name: os.path.abspath(path) for name, path in given.items()}
-
-
 def read_layout(path: Path | str) -> Layout:
     """Read a layout file: `id` or `make_ids`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, `header`,
-    `unreadable`, and the tables `[columns]` and `[lists]`; files of lists are found from the folder of the
-    layout file on."""
+    `unreadable`, and the table `[columns]`."""
     path = as_path("path", path)
     try:
         body = path.read_text(encoding="utf-8")
@@ -272,8 +234,7 @@ def read_layout(path: Path | str) -> Layout:
         raise DataError(str(path), [Fault("", f"No layout needs that much: {error}.")]) from None
     except ValueError:
         raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
-    beside = {name: str(path.parent / file) for name, file in found.lists.items()}
-    return found.model_copy(update={"lists": beside}).layout()
+    return found.layout()
 
 
 def _slip(found: Mapping[str, Any]) -> tuple[str, str]:
@@ -287,8 +248,6 @@ def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
         known = _File.model_fields if len(place) == 1 else Source.model_fields
         mend = did_you_mean(str(place[-1]), known, f"Known are: {', '.join(known)}.")
         return Fault(where, "is not known here.", mend)
-    if kind == "string_type" and place[0] == "lists":
-        return Fault(where, "should be the path of a file.")
     if kind == "model_type":
         return Fault(where, "should be a column's name, or a table with column or columns.")
     return Fault(where, f"{message.removeprefix('Input ').removeprefix('Value error, ')}.")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from accord.fields.columns import Bits, Column, Columns
-from accord.fields.schema import Bloom, DateField, FrequencyField, Hash, Name, Spec, TextField
+from accord.fields.schema import Bloom, DateField, Hash, Name, Spec, TextField
 from accord.ranges import mix
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import requires_same
@@ -68,9 +68,6 @@ class KeySpec(Spec):
                 yield f"'{name}' is {what}, which is not a key; name a field with encoder = \"hash\"."
             elif listed and self.buckets is None and isinstance(self.field, str):
                 yield f"'{name}' is free text, whose values cannot be listed; say how many buckets."
-        for name in self.names:
-            if isinstance(fields[name], FrequencyField):
-                yield f"'{name}' is a class of frequencies, which many values share; name the value itself."
         if not listed and self.buckets is not None:
             yield "records meet by the values themselves; remove buckets."
         if listed and self.buckets is None and not isinstance(self.field, str):

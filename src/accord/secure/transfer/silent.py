@@ -92,7 +92,7 @@ class _Silent:
     rate = RATE
 
     def __init__(self, end: Sender | Receiver, parameters: Parameters) -> None:
-        self.pi, self._base_rate = end.pi, end.rate
+        self.pi = end.pi
         self.parameters = parameters
         self._end = end
         self._base: Words | None = None
