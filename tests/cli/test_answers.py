@@ -116,22 +116,26 @@ def test_a_simulation_shows_what_a_run_hides(folder: Path, name: str) -> None:
 
 
 def test_any_routed_agreement_can_be_asked_for_a_count(folder: Path) -> None:
-    asked = simulated(folder, "pairs", "--answer", "count", "--runs", "3")
+    asked = simulated(folder, "pairs", "--set", "answer=count", "--runs", "3")
     assert asked["answer"][0]["within"] == simulated(folder, "count")["answer"][0]["within"]
     assert asked["epsilon"] == {"A": 1.0, "B": 1.0}
     noisy = {tuple(run["answer"]) for run in asked["runs"]}
     assert len(noisy) > 1
-    wide = simulated(folder, "table", "--answer-epsilon", "0.1")["answer"]
+    wide = simulated(folder, "table", "--set", "answer_epsilon=0.1")["answer"]
     assert wide[0]["within"] > 5 * simulated(folder, "table")["answer"][0]["within"]
-    assert simulated(folder, "count", "--answer", "pairs")["answer"] is None
+    assert simulated(folder, "count", "--set", "answer=pairs")["answer"] is None
 
 
 @pytest.mark.parametrize(
     ("name", "typed", "problem"),
     [
-        ("pairs", ("--answer", "table"), "--answer is pairs or count"),
-        ("pairs", ("--answer-epsilon", "1"), "pairs come without noise"),
-        ("pairs", ("--answer", "count", "--protocol", "all-pairs"), "take protocol 'routed', or exact"),
+        ("pairs", ("--set", "answer=table"), "answer is pairs or count"),
+        ("pairs", ("--set", "answer_epsilon=1"), "pairs come without noise"),
+        (
+            "pairs",
+            ("--set", "answer=count", "--set", "protocol=all-pairs"),
+            "take protocol 'routed', or exact",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_said(folder: Path, name: str, typed: tuple[str, ...], problem: str) -> None:

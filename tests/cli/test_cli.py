@@ -348,7 +348,7 @@ def test_faults_as_json(shop: Path, tmp_path: Path) -> None:
 def test_an_unexpected_error_shows_no_value(tmp_path: Path) -> None:
     script = (
         "import accord.cli, sys\n"
-        "def broken(*_): raise RuntimeError('SECRET')\n"
+        "def broken(*_, **__): raise RuntimeError('SECRET')\n"
         "accord.cli.app = broken\n"
         "accord.cli.main()"
     )
@@ -403,7 +403,7 @@ def test_simulate_for_people(shop: Path) -> None:
     )
     assert people["runs"][0]["dummies_a"] > 2.5 * plain["runs"][0]["dummies_a"]
     assert people["epsilon"] == plain["epsilon"]
-    done = accord(shop, *typed, "--protocol", "all-pairs", "--set", "records_per_person=3")
+    done = accord(shop, *typed, "--set", "protocol=all-pairs", "--set", "records_per_person=3")
     assert "all-pairs has no option records_per_person" in done.stderr
 
 

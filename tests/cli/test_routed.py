@@ -90,7 +90,7 @@ def test_a_simulation_finds_the_same_with_either_engine(folder: Path) -> None:
 def test_another_agreement_is_simulated_with_it(tmp_path: Path) -> None:
     assert accord(tmp_path, "generate", "products", "--records", "100", "--seed", "3").returncode == 0
     assert accord(tmp_path, "init", "--template", "products").returncode == 0
-    done = accord(tmp_path, *TYPED, "--protocol", "routed", "--json")
+    done = accord(tmp_path, *TYPED, "--set", "protocol=routed", "--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["precision"] == 1.0

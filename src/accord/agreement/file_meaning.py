@@ -271,7 +271,7 @@ def _bin_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
 def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where, str]]:
     if found.kind is not None and found.kind.leaky and not simulated:
         problem = f"{found.name} leaks, so no agreement may name it"
-        yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
+        yield ("protocol", "name"), f"{problem}; try it with `accord simulate --set protocol=NAME`."
     if found.kind is not None and found.blocked and not found.kind.blocked:
         problem = f"{found.name} compares everything; remove the blocking or take 'laplace'."
         yield ("blocking",), problem

@@ -1,4 +1,4 @@
-"""`--set OPTION=VALUE`: options of a protocol other than the agreed, to see what they would do."""
+"""`--set OPTION=VALUE`: another protocol, options or answer than the agreed, to see what they would do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from accord.errors import UsageError
 from accord.wording import did_you_mean
 
 _NUMBERS = ("records_per_person", "prune", "cap")
-_TEXTS = ("epsilon", "delta", "noise")
+_TEXTS = ("protocol", "epsilon", "delta", "noise", "answer", "answer_epsilon")
 _FLAGS = {"true": True, "false": False}
 _KNOWN = (*_TEXTS, *_NUMBERS, "greedy")
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
-_PROTOCOLS = "Instead of the agreed: laplace, routed, all-pairs, psi."
-
 
 def simulate(
     table_a: Annotated[str, typer.Argument(metavar="A", help=f"Party A's table: {TABLE}", path_type=str)],
@@ -53,7 +51,6 @@ def simulate(
         typer.Option(min=0, max=1_000, help="With --truth or --html: how many pairs of either kind to show."),
     ] = 3,
     page: HtmlFile = None,
-    protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str,
         typer.Option(help="ideal (in the clear), or the real thing: ot, dual, paillier, paillier-packed."),
@@ -63,21 +60,10 @@ def simulate(
         typer.Option(
             "--set",
             metavar="OPTION=VALUE",
-            help="Another option of the protocol, on both sides, instead of the agreed: epsilon, delta, "
-            "noise, records_per_person, prune, greedy; of routed cap; repeatable.",
+            help="Instead of what is agreed: protocol (laplace, routed, psi or all-pairs); options of it on "
+            "both sides (epsilon, delta, noise, records_per_person, prune, greedy, cap of routed); of "
+            "routed also answer=count, with noise of answer_epsilon (1); repeatable.",
         ),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="count",
-            help="Ask a routed agreement for how many pairs match, with noise, whatever it asks for: the "
-            "answer of a run, and beside it the exact one.",
-        ),
-    ] = None,
-    answer_epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="ε", help="Of the answer's noise; default: 1, or as agreed."),
     ] = None,
     beyond_blocking: Annotated[
         bool,
@@ -116,8 +102,7 @@ def simulate(
     a, b = find_table(table_a), find_table(table_b)
     changed = read_changes(change or ())
     noise = changed.pop("noise", None)
-    changed |= {"answer": answer, "answer_epsilon": answer_epsilon}
-    agreed = adjust(read_agreement(agreement), protocol=protocol, **changed)
+    agreed = adjust(read_agreement(agreement), **changed)
     own = {"A": (a, read_own_layout(agreed, layout_a, a)), "B": (b, read_own_layout(agreed, layout_b, b))}
     layouts = (layout_a or layout_beside(a), layout_b or layout_beside(b))
     named = [path for path in (agreement, truth, *layouts) if path is not None]
