@@ -86,7 +86,7 @@ def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
 
 def test_a_layout_beside_a_table_may_be_about_other_agreements_too(folder: Path) -> None:
     (folder / "a.csv").write_text("nr;title;birth\n1;x;2020-01-31\n")
-    columns = '[columns]\nname = "title"\nshoe_size = "size"\n[lists]\nsurnames = "s.csv"\n'
+    columns = '[columns]\nname = "title"\nshoe_size = "size"\n'
     (folder / "a.csv.layout.toml").write_text(f'id = "nr"\ndelimiter = ";"\n{columns}')
     run(folder, "agreement.toml", "a.csv")
     # Named, it must be about this one.

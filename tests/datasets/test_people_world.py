@@ -8,7 +8,7 @@ import pytest
 from accord.datasets.people_world import FIRST_BIRTH, TODAY, WIDTH, People, census, draw_people, nicknames
 
 
-def test_frequencies_are_those_of_the_census() -> None:
+def test_names_are_as_frequent_as_in_the_census() -> None:
     lists = census()
     assert {kind: len(names.texts) for kind, names in lists.items()} == {
         "female": 4275,
