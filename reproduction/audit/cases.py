@@ -164,7 +164,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
         most = keys.protocol.records_per_person(side) or 1
         if most > 1:
             found += _both_sides("person", keys, (0, 9), (1, 9), [(2, 8)], [(2, 8)], most, (side,))
-    if protocol_named(str(protocol["name"])).several_bins:
+    if protocol["name"] != "local-dp":
         found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
         found += _both_sides("passes", _in_passes(protocol), (0, 0), (1, 1), [(2, 2)], [(2, 2)])
     return tuple(case for case in found if not _uncovered(case))

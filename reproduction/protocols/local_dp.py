@@ -90,7 +90,6 @@ class LocalSide(Protected):
 class LocalDp(Binned):
     """Randomised response over the bins [HMFS17, appendix]: each record reports one bin."""
 
-    several_bins: ClassVar[bool] = False
     one_slot_a_row: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon",)
     side_options: ClassVar[tuple[str, ...]] = ("epsilon", "records_per_person")

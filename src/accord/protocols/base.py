@@ -283,8 +283,6 @@ class Protocol(Spec):
     """Whether every bin of its blocking is filled up, so that all must be listed."""
     compares: ClassVar[bool] = True
     """Whether an engine compares records; one that does not has `values`."""
-    several_bins: ClassVar[bool] = True
-    """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
     shares_matches: ClassVar[bool] = False

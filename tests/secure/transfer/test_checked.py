@@ -87,7 +87,7 @@ def cheat(end: Receiver, guess: NDArray[np.uint8]) -> Party[None]:
     choices = np.concatenate([chosen(200), np.array([7, 9], np.uint64)])
     message = np.empty(WORDS + checked._HASHES, np.uint64)
     sent, hashes = message[:WORDS], message[WORDS:].reshape(-1, 2)
-    (rows,) = collect(end.extend(choices, sent, 384), 1)
+    rows = collect(end.extend(choices, sent, 384))
     sent[0] ^= np.uint64(1)
     rho = checked._challenge(sent)
     checked._hash_blocks(choices.reshape(-1, 2), rho, hashes[:1])

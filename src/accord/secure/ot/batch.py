@@ -235,7 +235,7 @@ def _choose(mine: BatchSide) -> Party[tuple[list[NDArray[Any]], list[Bytes]]]:
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
     end, count = mine.ends.receiver, len(flat)
     tiles = end.extend(packed, corrections, count)
-    made = hash_known(end.pi, mine.program, tiles, count) if mine.single else collect(tiles, 1)
+    made = hash_known(end.pi, mine.program, tiles, count) if mine.single else collect(tiles)[None]
     yield from send(corrections)
     return _per_share(made, [part.size for part in bits]), bits
 
@@ -323,7 +323,7 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
         if mine.single:
             made = hash_both(end.pi, mine.program, tiles, end.delta, sum(counts))
         else:
-            made = collect(tiles, 1)
+            made = collect(tiles)[None]
     keys, sums, corrections = _per_share(made, counts), parts[: len(shares)], parts[len(shares) :]
     for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
         sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))

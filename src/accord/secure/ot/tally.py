@@ -59,7 +59,7 @@ def choose(end: Receiver | SilentReceiver, bits: Bits) -> tuple[Words, Words]:
     packed = np.packbits(bits.reshape(-1), bitorder="little")
     choices[: len(packed)] = packed
     sent = np.empty(correction_words(bits.size, end.rate), "<u8")
-    rows = collect(end.extend(choices.view("<u8"), sent, bits.size), 1)[0]
+    rows = collect(end.extend(choices.view("<u8"), sent, bits.size))
     return rows[: bits.size], sent
 
 

@@ -59,7 +59,7 @@ def choose(end: Receiver, choices: Words, count: int, entropy: Entropy, head: Wo
     message = np.empty(len(head) + words + _HASHES, dtype=np.uint64)
     message[: len(head)] = head
     sent, hashes = message[len(head) : -_HASHES], message[-_HASHES:].reshape(-1, 2)
-    (rows,) = collect(end.extend(chosen, sent, 64 * len(chosen)), 1)
+    rows = collect(end.extend(chosen, sent, 64 * len(chosen)))
     rho = _challenge(sent)
     _hash_blocks(chosen.reshape(-1, 2), rho, hashes[:1])
     _hash_columns(rows, rho, hashes[1:])
@@ -73,7 +73,7 @@ def offer(end: Sender, count: int, head: int) -> Party[tuple[Words, Words]]:
     due = 8 * head + checked_bytes(count, end.rate)
     message = (yield from receive(due)).view("<u8")
     sent, hashes = message[head:-_HASHES], message[-_HASHES:].reshape(-1, 2)
-    (rows,) = collect(end.extend(sent, size, both=False), 1)
+    rows = collect(end.extend(sent, size, both=False))
     found = np.zeros((BITS, 2), np.uint64)
     _hash_columns(rows, _challenge(sent), found)
     bits = np.unpackbits(end.delta.view(np.uint8), bitorder="little").astype(np.uint64)

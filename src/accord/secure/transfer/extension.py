@@ -270,6 +270,6 @@ def _fold(expanded: NDArray[np.uint64], ends: NDArray[np.uint64], missing: int, 
                 target[2 * block + 1] ^= odd
 
 
-def collect(tiles: Iterator[Tile], sets: int) -> NDArray[np.uint64]:
-    """All rows of a call, shape (sets, n, 2)."""
-    return np.concatenate([tile.rows.reshape(sets, -1, 2).copy() for tile in tiles], axis=1)
+def collect(tiles: Iterator[Tile]) -> NDArray[np.uint64]:
+    """All rows of a call, shape (n, 2)."""
+    return np.concatenate([tile.rows.reshape(-1, 2).copy() for tile in tiles])
