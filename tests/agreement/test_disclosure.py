@@ -122,7 +122,7 @@ def test_advice_on_an_engine_that_tests_its_answers() -> None:
 
 def test_advice_on_crossed_fields_and_missing_values() -> None:
     code = '[fields.code]\ntype = "text"\nencoder = "hash"\nmissing = "differs"\n'
-    alias = '[fields.alias]\ntype = "text"\nencoder = "hash"\nhash_key = "code"\n'
+    alias = '[fields.alias]\ntype = "text"\nencoder = "hash"\n'
     text = TEXT.replace("[fields.name]", f"{code}{alias}[fields.name]").replace('"name"]', '"code", "alias"]')
     crossed = advice(parse_agreement(text.replace("hamming(name) <= 5", "same(code, alias)")))
     assert "same(code, alias) compares a hash of 80 bits of the text." in crossed

@@ -78,17 +78,6 @@ def test_everything_that_matters_changes_the_digest() -> None:
     assert len(digests | {parse_agreement(text).digest}) == len(changes) + 1
 
 
-def test_a_hash_key_is_written_only_where_it_is_named() -> None:
-    text = starter_text("products", "00000000")
-    plain = parse_agreement(text)
-    named = parse_agreement(text.replace('encoder = "paper"', 'encoder = "paper"\nhash_key = "names"'))
-    assert b"hash_key" not in plain.canonical()
-    assert b'"hash_key":"names"' in named.canonical()
-    assert parse_agreement(named.to_toml()) == named
-    assert named.digest != plain.digest
-    assert named.task.placement == plain.task.placement
-
-
 def test_defaults_of_version_1_never_change() -> None:
     """A change of these digests means that two releases would read one file differently: make a version 2."""
     assert {kind: starter(kind).digest[:16] for kind in KINDS} == {

@@ -81,7 +81,7 @@ def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
 
 TWO_NAMES = TEXT.replace(
     "[fields.name]",
-    '[fields.alias]\ntype = "text"\nencoder = "paper"\nhash_key = "name"\n\n'
+    '[fields.alias]\ntype = "text"\nencoder = "paper"\n\n'
     '[fields.code]\ntype = "text"\nencoder = "hash"\n\n[fields.label]\ntype = "text"\nencoder = "hash"\n\n'
     '[fields.paid]\ntype = "date"\nmin = 2026-03-01\nmax = 2027-03-31\nmissing = "skip"\n\n[fields.name]',
 ).replace("greedy = true", "greedy = false")
@@ -91,7 +91,7 @@ TWO_NAMES = TEXT.replace(
     ("rule", "problem"),
     [
         ("dice(name, alias) >= 0.8 and hamming(alias, name) <= 5", None),
-        ("same(code, label)", 'under different names, so that equal texts differ; write hash_key = "code"'),
+        ("same(code, label)", None),
         ("dice(name, code) >= 0.8", "encoded in different ways; write the same encoder under [fields.name]"),
         ("within(day, paid, 2 days)", "write the same max under [fields.day] and [fields.paid]"),
         ("within(day, paid, 2)", "in days"),

@@ -62,10 +62,9 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "nick": {
             "type": "text",
             "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
-            "hash_key": "name",
             "missing": "differs",
         },
-        "alias": {"type": "text", "encoder": "hash", "hash_key": "code"},
+        "alias": {"type": "text", "encoder": "hash"},
         "colour": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
         "z": {"type": "number", "min": -2, "max": 8, "step": 0.5},
         "baptism": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},

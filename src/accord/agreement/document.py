@@ -34,7 +34,7 @@ from pydantic import (
 from accord.agreement.learnt import Origin, learnt_about
 from accord.errors import UsageError
 from accord.fields.recipe import ColumnName
-from accord.fields.schema import FieldSpec, Name, Spec, TextField, agreed_columns
+from accord.fields.schema import FieldSpec, Name, Spec, agreed_columns
 from accord.network import Network
 from accord.privacy.events import describe_cost
 from accord.protocols.base import Leakage, OneToOne, Task
@@ -59,7 +59,7 @@ from accord.side import Side
 
 _DOMAIN = b"accord agreement 1\n"
 
-_ENCODED = ("encoder", "hash_key", "list", "digest", "shares")
+_ENCODED = ("encoder",)
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
@@ -77,8 +77,6 @@ def _say_once(fields: dict[str, FieldSpec]) -> dict[str, FieldSpec]:
     for name, spec in fields.items():
         if spec.sources == (name,):
             silent[name]["sources"] = ()
-        if isinstance(spec, TextField) and spec.hash_key == name:
-            silent[name]["hash_key"] = None
     return {name: spec.model_copy(update=silent[name]) for name, spec in fields.items()}
 
 

@@ -1,7 +1,6 @@
 """The fields of a draft: for each type its encoder, its cleaning, its range or list, as text with comments.
 
-Names share a `hash_key`, so that a given name can be compared with a family name; texts that only decide
-about bins (how a name sounds) are fields of their own.
+Texts that only decide about bins (how a name sounds) are fields of their own.
 """
 
 from __future__ import annotations
@@ -148,9 +147,9 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
 
 
 _SIMPLE: dict[ColumnKind, tuple[tuple[str, ...], str]] = {
-    ColumnKind.GIVEN: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
-    ColumnKind.SURNAME: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
-    ColumnKind.SURNAME_2: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
+    ColumnKind.GIVEN: ((_TEXT, _NAME, _FILTER), ""),
+    ColumnKind.SURNAME: ((_TEXT, _NAME, _FILTER), ""),
+    ColumnKind.SURNAME_2: ((_TEXT, _NAME, _FILTER), ""),
     ColumnKind.MIDDLE: ((_TEXT, _LETTERS, _FILTER), ""),
     ColumnKind.NAME: (
         (_TEXT, 'clean = ["brackets", "accents", "titles", "suffixes", "punctuation"]', _LONGER_FILTER),

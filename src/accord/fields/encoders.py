@@ -36,6 +36,8 @@ Mask = NDArray[np.bool_]
 
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _EPOCH = date(1970, 1, 1)
+_KEY = "name"
+"""What all texts are hashed for: one key, so that texts of two fields can be compared."""
 
 
 @dataclass
@@ -77,7 +79,7 @@ def encode_made(name: str, spec: FieldSpec, made: Made, salt: str) -> Encoded:
     """Encode the values of one field."""
     whose = "" if spec.columns(name) == (name,) else f" (field '{name}')"
     if isinstance(spec, TextField):
-        return _text(name, spec, made.values, salt, made.bad, whose)
+        return _text(spec, made.values, salt, made.bad, whose)
     if isinstance(spec, CategoryField):
         judged = _category(spec, made.values, made.bad)
     elif isinstance(spec, DateField):
@@ -91,7 +93,7 @@ def _missing(cells: pa.Array) -> Mask:
     return np.asarray(pc.is_null(cells))
 
 
-def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, Mask], whose: str) -> Encoded:
+def _text(spec: TextField, text: pa.Array, salt: str, bad: dict[str, Mask], whose: str) -> Encoded:
     missing = _missing(text)
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
@@ -99,7 +101,7 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
         encoded, missing = _spelt(spec, spec.encoder, starts, octets, missing, bad, whose)
         return _missing_policy(spec, encoded, missing, whose)
     words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
-    k0, k1 = key(salt, spec.hash_key or name)
+    k0, k1 = key(salt, _KEY)
     if isinstance(spec.encoder, Bloom):
         of = spec.encoder
         fill_filters(k0, k1, starts, octets, of.grams, of.hashes, of.bits, words)

@@ -123,7 +123,7 @@ class _Field(Recipe):
 class TextField(_Field):
     """Free text, folded (NFKC, lower case, single spaces) and then turned into bits."""
 
-    later: ClassVar = (*_Field.later, "hash_key", "other")
+    later: ClassVar = (*_Field.later, "other")
     derives: ClassVar = _OF_TEXTS
     joins: ClassVar = True
 
@@ -134,19 +134,13 @@ class TextField(_Field):
     ]
     """What becomes of the text: a hash, a filter, or its letters."""
 
-    hash_key: Name | None = None
-    """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
-
     other: Literal["error", "skip", "missing"] = "error"
     """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, a record
     to leave out, or, as for every text, a value that is missing."""
 
     @model_validator(mode="after")
     def _fits(self) -> TextField:
-        if isinstance(self.encoder, Letters):
-            if self.hash_key is not None:
-                raise ValueError("hash_key is for texts that are hashed; letters are not: leave it out")
-        elif self.other == "skip":
+        if self.other == "skip" and not isinstance(self.encoder, Letters):
             raise ValueError('"skip" is for texts with kind = "letters"; every text has a hash: leave it out')
         return self
 

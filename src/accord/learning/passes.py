@@ -80,7 +80,7 @@ def _derive(draft: Agreement) -> Iterator[tuple[str, FieldSpec]]:
         spec = draft.fields[name]
         if not isinstance(spec, TextField) or isinstance(spec.encoder, Hash):
             continue
-        made = {"encoder": Hash(kind="hash"), "hash_key": None, "missing": "differs", "other": "error"}
+        made = {"encoder": Hash(kind="hash"), "missing": "differs", "other": "error"}
         for end, derive in _MADE.items():
             if f"{name}_{end}" in draft.fields or (derive and spec.derive):
                 continue

@@ -139,13 +139,6 @@ def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
     if unlike:
         problem = f"{of_a} and {of_b} are encoded in different ways"
         yield f"{problem}; write the same {' and '.join(unlike)} under [fields.{of_a}] and [fields.{of_b}]."
-    if isinstance(a, TextField) and isinstance(b, TextField) and not isinstance(a.encoder, Letters):
-        # Whichever way they are crossed, the mend is the same.
-        first, other = sorted((of_a, of_b), key=list(fields).index)
-        keys = {name: spec.hash_key or name for name, spec in ((of_a, a), (of_b, b))}
-        if keys[of_a] != keys[of_b]:
-            problem = f"{of_a} and {of_b} are hashed under different names, so that equal texts differ"
-            yield f'{problem}; write hash_key = "{keys[first]}" under [fields.{other}].'
 
 
 def _missing_faults(field: str, spec: FieldSpec) -> Iterator[str]:
