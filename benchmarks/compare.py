@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
+from accord import plugins
 from accord.errors import AccordError
 from accord.network import Network
-from accord.secure.engines import NAMES, engine_named
+from accord.secure.engines import engine_named, engine_names
 from benchmarks.engines import Measured, Measurement, measure
 from benchmarks.workload import RULES
 
@@ -39,8 +40,9 @@ def compare(
     repeat: Annotated[int, typer.Option(min=1, help="Runs, of which the best counts.")] = 3,
 ) -> None:
     """Compare pairs of made-up rows, between two processes."""
+    plugins.load("reproduction.plugins")
     rules = list(RULES) if rule and "all" in rule else rule or ["hamming50"]
-    engines = list(NAMES) if engine and "all" in engine else engine or ["ot"]
+    engines = list(engine_names()) if engine and "all" in engine else engine or ["ot"]
     between = Network.parse(network) if network else None
     for name in rules:
         for chosen in engines:

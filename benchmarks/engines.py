@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from accord import plugins
 from accord.entropy import System
 from accord.errors import PeerError, UsageError
 from accord.network import Network
@@ -307,6 +308,7 @@ def _take_one_core(side: Side) -> None:
 def _child(arguments: str) -> None:
     """What a party's process does; A listens on a port that it announces."""
     fields = json.loads(arguments)
+    plugins.load("reproduction.plugins")
     side, port = Side(fields.pop("side")), fields.pop("port")
     _take_one_core(side)
     if side is Side.A:

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from accord import plugins
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
@@ -151,6 +152,7 @@ def _numbered(first: int, size: int) -> pa.Table:
 
 def main() -> None:
     """Print all of it."""
+    plugins.load("reproduction.plugins")
     circuits = dict(RULES)
     for kind in ("people", "products", "places"):
         circuits[f"{kind} starter"] = starter(kind).task.lowered.node

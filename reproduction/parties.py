@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from accord import Agreement, read_agreement, simulate
+from accord import Agreement, plugins, read_agreement, simulate
 from accord.datasets.generated import Generated
 from accord.fields.load import load_records
 from accord.network import Network
@@ -126,6 +126,7 @@ def _connected(door: socket.socket | None, port: int) -> socket.socket:
 
 
 def _child(arguments: str) -> None:
+    plugins.load("reproduction.plugins")
     fields = json.loads(arguments)
     side, folder = Side(fields.pop("side")), Path(fields.pop("folder"))
     port, seed = fields.pop("port"), fields.pop("seed")

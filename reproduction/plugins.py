@@ -10,6 +10,11 @@ and noises of `laplace` (noises/laplace.py):
 paper              the paper's clamped Laplace, with its δ made true
 paper-2017         the same as published; for simulation and audit alone
 negligible         the same, δ negligible in the number of records
+
+and engines (engines/paillier.py):
+
+paillier           the paper's SecureMatch, a ciphertext for each distance
+paillier-packed    the same with several distances in a ciphertext
 """
 
 from __future__ import annotations
@@ -18,10 +23,12 @@ from accord.privacy import noise
 from accord.privacy.calibration import register_noise
 from accord.privacy.events import register_event
 from accord.protocols.registry import register_protocol
+from accord.secure.engine import register_engine
 
 
 def register() -> None:
     """Let agreements name them, in this process."""
+    from reproduction.engines.paillier import ENGINES
     from reproduction.noises import laplace
     from reproduction.protocols.leaky import PlainBlocking, Suppress
     from reproduction.protocols.local_dp import LocalDp
@@ -31,6 +38,8 @@ def register() -> None:
     noise.KINDS["laplace"] = laplace.Laplace
     for name, kind in laplace.KINDS.items():
         register_noise(name, kind)
+    for called, engine in ENGINES.items():
+        register_engine(called, engine)
     register_protocol("local-dp", LocalDp)
     register_protocol("psi-expand", PsiExpand)
     register_protocol("blocking", PlainBlocking)

@@ -230,7 +230,6 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     """Every transcript by its name."""
     many = points(A_ROWS, "a"), points(B_ROWS, "b")
     crowds = points(A_CROWD, "a"), points(B_CROWD, "b")
-    few = points(A_ROWS[:4], "a"), points(B_ROWS[:3], "b")
     found: dict[str, Callable[[], dict[str, Any]]] = {}
 
     def add(name: str, engine: str, make: Callable[[], Agreement], tables: tuple[pa.Table, pa.Table]) -> None:
@@ -243,9 +242,6 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
         for engine in ("ot", "ot silent"):
             add(name, engine, make, many)
     add("laplace, not greedy", "dual", SECURE["laplace, not greedy"], many)
-    for name in ("all-pairs", "all-pairs, not greedy"):
-        for engine in ("paillier", "paillier-packed"):
-            add(name, engine, IN_THE_CLEAR[name], few)
     add("psi, asked by A", "ot", IN_THE_CLEAR["psi"], many)
     add("psi, asked by B", "ot", IN_THE_CLEAR["psi"], many[::-1])
     for name, make in ROUTED.items():

@@ -44,10 +44,6 @@ def test_cheap_thresholds_are_not_told(predicate: str) -> None:
     assert notes(predicate) == []
 
 
-def test_engines_that_cannot_be_priced_so_are_left_alone() -> None:
-    assert notes("dice(name) >= 0.7418", "paillier") == []
-
-
 def test_of_very_many_costly_thresholds_some_are_priced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A partner may have written the rule, and pricing takes longer than its square."""
     priced: list[object] = []

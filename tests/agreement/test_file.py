@@ -23,7 +23,7 @@ from tests.agreement.faulty import TEXT, faults, line_of
     [
         ("version = 1", "version = 2", "should be 1"),
         ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
-        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'dual', 'paillier', 'paillier-p"),
+        ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'dual'."),
         ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
         ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
         ("hamming(name) <= 5", "hamming(nane) <= 5", "did you mean 'name'"),

@@ -6,7 +6,7 @@ import pytest
 
 from accord.datasets.starter import starter
 from accord.planning.machine import (
-    BYTE,
+    DUAL_BYTE,
     FEED,
     PairSeconds,
     Speed,
@@ -40,11 +40,11 @@ def test_what_was_measured_is_what_is_written_down(circuit: str, made: float, si
 
 def test_other_engines_go_by_their_bytes() -> None:
     rule = starter("products").task.lowered.node
-    for engine, byte in BYTE.items():
-        assert speed_of(rule, engine).processor(Price(1000, 9, 50, 4, 0)) == pytest.approx(0.55 * 1000 * byte)
+    taken = speed_of(rule, "dual").processor(Price(1000, 9, 50, 4, 0))
+    assert taken == pytest.approx(0.55 * 1000 * DUAL_BYTE)
 
 
-@pytest.mark.parametrize("engine", ["ot", *BYTE])
+@pytest.mark.parametrize("engine", ["ot", "dual"])
 def test_seconds_to_compare_are_linear_in_pairs(engine: str) -> None:
     rule = starter("products").task.lowered.node
     some, more = (seconds_to_compare(rule, engine, pairs) for pairs in (10**8, 10**9))

@@ -20,7 +20,6 @@ from accord.secure.dual.engine import DualEngine
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
-from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from tests.protocols import worlds
@@ -145,16 +144,6 @@ def test_a_real_engine_gives_the_same(
     assert (left.comparisons, left.rounds) == (ideal.comparisons, ideal.rounds)
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("protocol", ["laplace", "all-pairs"])
-def test_the_papers_own_engine_gives_the_same(packed: bool, protocol: str) -> None:
-    """With short keys: every answer is a matter of milliseconds."""
-    a, b = [(1, 1), (2, 5), (9, 9), (14, 3)], [(2, 1), (9, 8), (14, 15)]
-    agreed = worlds.agreement(protocol=protocol)
-    left, right, _ = worlds.link(agreed, a, b, dummies=1, engine=PaillierEngine(packed, bits=512))
-    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b) == [(0, 0), (2, 1)]
-
-
 def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
     """The circuit is empty: every pair of real records in one bin matches, and dummies still do not."""
     agreed = worlds.agreement(rule="same(x)")
@@ -162,7 +151,7 @@ def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
         agreed.model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
     )
     a, b = [(1, 0), (2, 0), (2, 5)], [(2, 9), (3, 3)]
-    for engine in (IdealEngine(), OtEngine(), PaillierEngine(bits=512)):
+    for engine in (IdealEngine(), OtEngine()):
         left, _, _ = worlds.link(by_key, a, b, engine=engine)
         assert worlds.pairs_of_a(left) == [(1, 0), (2, 0)]
 

@@ -9,6 +9,7 @@ from typing import Any
 from accord import plugins
 from accord.privacy import calibration, events, noise
 from accord.protocols import registry
+from accord.secure import engine
 
 NAME = "reproduction.plugins"
 
@@ -17,7 +18,7 @@ NAME = "reproduction.plugins"
 def plugged() -> Iterator[None]:
     """Agreements may name what the laboratory has."""
     registries: list[dict[str, Any]] = [
-        plugins._loaded, registry.PROTOCOLS, events.EVENTS, calibration.NOISES, noise.KINDS,
+        plugins._loaded, registry.PROTOCOLS, events.EVENTS, calibration.NOISES, noise.KINDS, engine.PLUGGED,
     ]  # fmt: skip
     before = [dict(one) for one in registries]
     plugins.load(NAME)

@@ -111,3 +111,9 @@ def test_a_protocol_links_two_machines(
         )
         assert refused.returncode
         assert "No accountant knows" in refused.stderr
+
+
+@pytest.mark.slow
+def test_workers_know_an_engine_that_is_plugged_in(tmp_path: Path) -> None:
+    agreed = Agreement.model_validate(POINTS | {"engine": "paillier-packed", "rule": EQUAL})
+    assert link(tmp_path, agreed, "--workers", "1")["matches"] == 2

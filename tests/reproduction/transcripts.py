@@ -17,6 +17,7 @@ from tests.protocols import worlds
 from tests.reproduction.plugged import plugged
 from tests.secure.transfer.encapsulation import given_messages
 from tests.transcripts import A_ROWS, B_ROWS, linked, points
+from tests.transcripts import IN_THE_CLEAR as ALL_PAIRS
 
 RECORDED = Path(__file__).with_name("transcripts.json")
 
@@ -65,6 +66,10 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
 
     for name, make in IN_THE_CLEAR.items():
         add(name, "ideal", make, *many)
+    few = points(A_ROWS[:4], "a"), points(B_ROWS[:3], "b")
+    for name in ("all-pairs", "all-pairs, not greedy"):
+        for engine in ("paillier", "paillier-packed"):
+            add(name, engine, ALL_PAIRS[name], *few)
     add("psi-expand, asked by A", "ot", _expand, *many)
     add("psi-expand, asked by B", "ot", _expand, *many[::-1])
     return {name: given_messages()(make) for name, make in found.items()}

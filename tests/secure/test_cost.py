@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,10 @@ from accord.secure.blocks import Blocks
 from accord.secure.circuit import AtMost, Edit, Hamming, Input, Mismatches, Node, Or, SquaredEuclidean
 from accord.secure.cost import Tab, price, price_like, set_up_bytes
 from accord.secure.dual import engine as engine_dual
-from accord.secure.engines import NAMES, engine_named
+from accord.secure.engines import BUILT_IN, engine_named
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.ot.engine import TAG
 from accord.secure.ot.settings import USUAL
-from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
 from accord.secure.transfer.checked import checked_bytes
 from accord.side import Side
@@ -53,20 +50,6 @@ def test_edits_and_mismatches_are_priced(name: str) -> None:
     assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
-@pytest.mark.parametrize("engine", ["paillier", "paillier-packed"])
-def test_bytes_and_rounds_with_long_ciphertexts(
-    monkeypatch: pytest.MonkeyPatch, world_of: Callable[[str], World], engine: str
-) -> None:
-    """With the short keys of the tests' sessions, in the price as well."""
-    monkeypatch.setattr("accord.secure.cost.PaillierEngine", lambda packed: PaillierEngine(packed, 512))
-    random, world = np.random.default_rng(0), world_of(engine)
-    for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(13, 1)]):
-        circuit = random_circuit(random)
-        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-        wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine)
-        assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
-
-
 @pytest.mark.parametrize(("engine", "rounds"), [("ot", 9), ("dual", 15)])
 def test_rounds_are_counted_over_many_batches(engine: str, rounds: int) -> None:
     size = 600 if engine == "ot" else 400
@@ -76,7 +59,7 @@ def test_rounds_are_counted_over_many_batches(engine: str, rounds: int) -> None:
     assert cost.rounds == rounds
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("engine", BUILT_IN)
 def test_only_sizes_count(engine: str) -> None:
     sizes = np.array([3, 40]), np.array([7, 2])
     over = blocks(np.random.default_rng(0), [3, 40], [7, 2], 9)
@@ -84,22 +67,18 @@ def test_only_sizes_count(engine: str) -> None:
     assert price(circuit, over, engine) == price(circuit, Blocks.of_sizes(*sizes), engine)
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("engine", BUILT_IN)
 def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     wire = Wire()
     a, b = (engine_named(engine).set_up(side, Fixed(side.value)) for side in Side)
     run_pair(a, b, wire)
     # Hellos with halves of a key; for the base OTs a point and, for each, a point, two keys of ML-KEM-768
     # with one ρ and two ciphertexts; 128/k bits an OT of the extension; in both directions two seeds a base
-    # OT; then Paillier's hellos and key.
-    hello, k = (garbled_batch.TAG, garbled_batch.K) if engine != "ot" else (TAG + USUAL.hello, USUAL.k)
-    hello = engine_dual.TAG if engine == "dual" else hello
+    # OT.
+    hello, k = (engine_dual.TAG, garbled_batch.K) if engine != "ot" else (TAG + USUAL.hello, USUAL.k)
     base = 32 + 128 * (32 + 32 + 2 * 1152 + 2 * 1088)
-    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + base + checked_bytes(128, 128 // k), 5
-    if engine.startswith("paillier"):
-        made = PaillierEngine(packed=engine == "paillier-packed")
-        size, rounds = size + 2 * len(made.hello) + made.bits // 8, rounds + 2
-    assert (wire.bytes, wire.rounds) == (size, rounds)
+    size = 2 * (len(hello) + 32 + 128 * 2 * 16) + base + checked_bytes(128, 128 // k)
+    assert (wire.bytes, wire.rounds) == (size, 5)
 
 
 def test_the_prices_that_the_documentation_names() -> None:
@@ -126,7 +105,7 @@ def test_a_tab_goes_on_where_the_session_does(name: str) -> None:
         assert tab.add(over).bytes == carried(world, circuit, over, 20).bytes
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_a_set_up_sends_what_it_is_said_to(name: str) -> None:
     engine, wire = engine_named(name), Wire()
     a, b = (engine.set_up(side, Fixed(side.value)) for side in Side)

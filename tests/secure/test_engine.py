@@ -10,7 +10,7 @@ import pytest
 from accord.errors import UsageError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Both, Equal, Hamming, Input, Node, Not, Or
-from accord.secure.engines import NAMES, engine_named
+from accord.secure.engines import BUILT_IN, engine_named
 from accord.side import Side
 from tests.secure.engines import EVERY, REAL, World
 from tests.secure.worlds import BITS, LEAVES, blocks, random_circuit, random_score, table
@@ -119,6 +119,6 @@ def test_dummies_never_match_not_even_each_other(real: World, circuit: Node) -> 
 
 
 def test_a_name_gives_an_engine() -> None:
-    assert [engine_named(name).name for name in NAMES] == list(NAMES)
+    assert [engine_named(name).name for name in BUILT_IN] == list(BUILT_IN)
     with pytest.raises(UsageError, match="no engine 'magic'"):
         engine_named("magic")

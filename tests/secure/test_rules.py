@@ -20,7 +20,7 @@ from tests.secure.engines import World
 
 
 @pytest.fixture(
-    params=["ot", pytest.param("ot silent", marks=pytest.mark.slow), "dual", "paillier-packed"],
+    params=["ot", pytest.param("ot silent", marks=pytest.mark.slow), "dual"],
     scope="module",
 )
 def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:

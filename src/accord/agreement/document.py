@@ -18,8 +18,9 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     PlainValidator,
     SerializerFunctionWrapHandler,
@@ -30,6 +31,8 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from accord.agreement.learnt import Origin, learnt_about
 from accord.errors import UsageError
@@ -53,9 +56,10 @@ from accord.rules.breakdown import tell_shortly
 from accord.rules.rule import Rule
 from accord.rules.text import parse_rule
 from accord.secure.engine import Engine
-from accord.secure.engines import engine_named
+from accord.secure.engines import engine_named, engine_names
 from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
+from accord.spec import OneOf
 
 _DOMAIN = b"accord agreement 1\n"
 
@@ -63,7 +67,6 @@ _ENCODED = ("encoder",)
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
-EngineName = Literal["ot", "dual", "paillier", "paillier-packed"]
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
 
@@ -195,17 +198,43 @@ class OtOptions(Spec):
 class OtherEngine(Spec):
     """An engine without options."""
 
-    name: Literal["dual", "paillier", "paillier-packed"]
+    name: Annotated[str, OneOf(lambda: engine_names()[1:])]
     """Which engine; `dual` needs a protocol with `greedy = false`."""
 
     def build(self) -> Engine:
         return engine_named(self.name)
 
 
-def _by_name(value: object) -> object:
-    if not isinstance(value, str | dict | OtOptions | OtherEngine):
-        raise ValueError('must be a name such as "ot", or a table')
-    return {"name": value} if isinstance(value, str) else value
+class _ByName:
+    """How pydantic reads an engine, by its name or as a table with its options, and describes it."""
+
+    @staticmethod
+    def _validate(value: object) -> OtOptions | OtherEngine:
+        if isinstance(value, OtOptions | OtherEngine):
+            return value
+        if not isinstance(value, str | dict):
+            raise ValueError('must be a name such as "ot", or a table')
+        options: dict[str, object] = {"name": value} if isinstance(value, str) else value
+        if "name" not in options:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "'name'"})
+        if (name := str(options["name"])) not in engine_names():
+            known = ", ".join(map(repr, engine_names()))
+            of = {"discriminator": "'name'", "tag": name, "expected_tags": known}
+            raise PydanticKnownError("union_tag_invalid", of)
+        return (OtOptions if name == "ot" else OtherEngine).model_validate(options)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self._validate, serialization=core_schema.plain_serializer_function_ser_schema(_short)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        tables = handler(
+            core_schema.union_schema([kind.__pydantic_core_schema__ for kind in (OtOptions, OtherEngine)])
+        )
+        return {"anyOf": [*tables["anyOf"], {"enum": list(engine_names()), "type": "string"}]}
 
 
 def _short(engine: OtOptions | OtherEngine) -> object:
@@ -213,12 +242,7 @@ def _short(engine: OtOptions | OtherEngine) -> object:
     return engine.name if len(options) == 1 else options
 
 
-EngineOptions = Annotated[
-    OtOptions | OtherEngine,
-    Field(discriminator="name"),
-    BeforeValidator(_by_name, json_schema_input_type=OtOptions | OtherEngine | EngineName),
-    PlainSerializer(_short),
-]
+EngineOptions = Annotated[OtOptions | OtherEngine, _ByName()]
 
 
 _LATER = (

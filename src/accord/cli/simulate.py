@@ -53,7 +53,7 @@ def simulate(
     page: HtmlFile = None,
     engine: Annotated[
         str,
-        typer.Option(help="ideal (in the clear), or the real thing: ot, dual, paillier, paillier-packed."),
+        typer.Option(help="ideal (in the clear), or the real thing: ot, dual."),
     ] = "ideal",
     change: Annotated[
         list[str] | None,

@@ -29,6 +29,7 @@ from accord.protocols.parts.lanes import Lane
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import Circuit, Opened
 from accord.secure.cost import Price, price_like
+from accord.secure.engine import PLUGGED
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import Program
@@ -44,7 +45,7 @@ POINT = 1.4e-6
 FEW_CELL, MANY_CELLS, MORE_CELLS = 5e-5, 0.8, 0.35
 """Seconds of a VOLE: for a cell where all are made of OTs alone; otherwise for its first round, and for each
 further one."""
-BYTE = {"dual": 4.5e-8, "paillier": 3.9e-5, "paillier-packed": 3.9e-5}
+DUAL_BYTE = 4.5e-8
 """Seconds a byte that the engine sends."""
 STRIP, ALONE = (1.06e-6, 0.53e-6), (0.7e-6, 0.18e-6)
 """Seconds for a term of a strip, with OTs that are made one by one and with silent ones; the latter of pairs
@@ -112,7 +113,7 @@ def speed_of(circuit: Circuit, engine: str) -> Speed:
     """What a circuit takes with an engine."""
     if engine != "ot":
         none = PairSeconds(0.0, 0.0)
-        return Speed(none, none, BYTE[engine])
+        return Speed(none, none, DUAL_BYTE if engine == "dual" else PLUGGED[engine].seconds_a_byte)
     return _speed(compile_circuit(circuit, "ot"))
 
 

@@ -19,6 +19,7 @@ from accord.privacy.number import show
 from accord.report.markdown import Markdown, bullets, code, heading, labelled
 from accord.report.receipt_page import protected
 from accord.run.receipt import Receipt
+from accord.secure.engine import PLUGGED
 from accord.side import Side
 
 OPEN = "[to be filled in"
@@ -28,19 +29,15 @@ CONTROLLER = "the controller"
 OFFICER = "the data protection officer"
 ALL = "whoever makes the run"
 
-_BY_PAIR = "it can read one bit with every pair that it garbles, unnoticed."
 CHEATING: dict[str, str] = {
     "ot": "it can read encoded fields of every record that it is compared with, unnoticed.",
     "dual": "it learns at most one bit in a run, and is found out if it guesses wrongly.",
-    "paillier": _BY_PAIR,
-    "paillier-packed": _BY_PAIR,
 }
 """What a partner that departs from the protocol can do, by engine."""
 _CONDITIONS = (
     "It holds against a partner that follows the protocol, for what the run shows, and as long as the "
     "assumptions of the engine hold."
 )
-_FACTORING = ("paillier", "paillier-packed")
 
 
 @dataclass(frozen=True)
@@ -204,7 +201,9 @@ def _tell_cheating(agreement: Agreement) -> str:
         also += ", and their ids and disclosed columns, whatever the rule." if shown else "."
     if agreement.output.answers:
         also += " In an answer it can weigh one record so heavily that nothing hides it."
-    return f"With the engine {agreement.engine.name} {CHEATING[agreement.engine.name]}{also}"
+    name = agreement.engine.name
+    cheating = PLUGGED[name].cheating if name in PLUGGED else CHEATING[name]
+    return f"With the engine {name} {cheating}{also}"
 
 
 def _tell_bounds(agreement: Agreement) -> str:
@@ -212,11 +211,10 @@ def _tell_bounds(agreement: Agreement) -> str:
 
 
 def _tell_later(agreement: Agreement) -> str:
-    if agreement.protocol.compares and agreement.engine.name in _FACTORING:
-        stored = (
-            f"A partner that stores the session reads records of {agreement.party(Side.A)}, should there be "
-        )
-        stored += "a quantum computer: this engine rests on factoring."
+    plugged = PLUGGED.get(agreement.engine.name)
+    if agreement.protocol.compares and plugged is not None and plugged.later:
+        reads = f"reads records of {agreement.party(Side.A)}, should there be a quantum computer"
+        stored = f"A partner that stores the session {reads}: {plugged.later}"
     else:
         stored = "A partner that stores the session reads it only if the assumptions of the engine fall."
     return f"{stored} Somebody on the line sees who talks to whom, sizes and times."

@@ -18,6 +18,7 @@ from accord.secure.dual import engine as engine_dual
 from accord.secure.dual.batch import batch_bytes
 from accord.secure.dual.equality import ROUNDS, opened_bytes
 from accord.secure.dual.labels import labels_bytes
+from accord.secure.engine import PLUGGED
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.tape import tapes_of
@@ -27,9 +28,6 @@ from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import Program
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.ot.supply import Use, needs, schedule
-from accord.secure.paillier import engine as engine_paillier
-from accord.secure.paillier.distance import pack_sizes, packs
-from accord.secure.paillier.engine import PaillierEngine, plan_of
 from accord.secure.transfer import setup
 from accord.secure.transfer.silent import feed_bytes, point_bytes
 from accord.side import Side
@@ -131,15 +129,13 @@ def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
         return setup.set_up_bytes(len(engine_ot.TAG + settings.hello), settings.k)
     if engine == "dual":
         return setup.set_up_bytes(len(engine_dual.TAG), garbled_batch.K)
-    made = PaillierEngine(packed=engine == "paillier-packed")
-    compared = setup.set_up_bytes(len(garbled_batch.TAG), garbled_batch.K)
-    return 2 * len(made.hello) + made.bits // 8 + compared
+    return PLUGGED[engine].engine.set_up_bytes
 
 
 def _other(circuit: Circuit, blocks: Blocks, engine: str) -> tuple[int, int]:
     if isinstance(circuit, Opened):
         raise UnsupportedError(engine=engine, node="rows of which each side holds a share")
-    return _dual(circuit, blocks) if engine == "dual" else _paillier(circuit, blocks, engine)
+    return _dual(circuit, blocks) if engine == "dual" else PLUGGED[engine].engine.price(circuit, blocks)
 
 
 def _shapes(circuit: Circuit, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
@@ -174,19 +170,6 @@ class _Chain:
         return max(self.depth.values())
 
 
-def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
-    tapes = tapes_of(boolean_circuit(circuit))
-    sizes = shapes(blocks, garbled_batch.batch_limit(tapes[0]))
-    # Batches garbled by A take labels for B's rows, those garbled by B for A's.
-    by_b = np.arange(len(sizes.pairs)) % 2
-    total = 0
-    kinds = np.stack([by_b, np.where(by_b, sizes.strips, sizes.b_rows), sizes.pairs])
-    kinds, counts = np.unique(kinds, axis=1, return_counts=True)
-    for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * garbled_batch.batch_sizes(tapes[other], 128 // garbled_batch.K, rows, pair).total
-    return total, garbled_batch.MESSAGES * -(-len(sizes.pairs) // garbled_batch.WINDOW)
-
-
 def _dual(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     if not blocks.pairs:
         return 0, 0
@@ -198,15 +181,3 @@ def _dual(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     for size, count in zip(*(some.tolist() for some in np.unique(sizes, return_counts=True)), strict=True):
         total += count * (batch_bytes(by_a, size) + batch_bytes(by_b, size))
     return total, 1 + -(-len(sizes) // garbled_batch.WINDOW) + ROUNDS
-
-
-def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
-    made = PaillierEngine(packed=engine == "paillier-packed")
-    plan, total, rounds = plan_of(circuit, engine), 0, 0
-    if plan.distances:
-        every = list(packs(blocks, plan.rows_at_once(made.bits, made.packed)))
-        total = sum(sum(pack_sizes(plan.distances, made.bits // 4, len(pack.b_rows))) for pack in every)
-        rounds = 2 * -(-len(every) // engine_paillier.WINDOW)
-    one = np.ones(blocks.pairs, dtype=np.int64)
-    compared, more = _garbled(plan.circuit, Blocks.of_sizes(one, one))
-    return total + compared, rounds + more

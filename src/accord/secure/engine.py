@@ -13,6 +13,7 @@ match, or with a tally each side a share of sums over them, and no more.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -76,6 +77,40 @@ class AtOnceEngine(Engine, Protocol):
 
     def most_rows(self, circuit: Node) -> tuple[int, int]:
         """The same in rows of A and of B."""
+
+
+class PricedEngine(Engine, Protocol):
+    """An engine that says what it sends."""
+
+    def price(self, circuit: Node, blocks: Blocks) -> tuple[int, int]:
+        """Bytes and rounds of an evaluation, from public numbers."""
+
+    @property
+    def set_up_bytes(self) -> int:
+        """What a set-up sends, in both directions."""
+
+
+@dataclass(frozen=True)
+class PluggedEngine:
+    """An engine that a plug-in registers, and what is said of it."""
+
+    engine: PricedEngine
+    seconds: float
+    """For a comparison on a slow machine: by this the partner's patience is measured."""
+    seconds_a_byte: float
+    """Of the processor, for a byte that it sends."""
+    cheating: str
+    """What a partner that departs from the protocol can do, in words."""
+    later: str = ""
+    """Why a partner that stores the session reads it with a quantum computer; empty if it does not."""
+
+
+PLUGGED: dict[str, PluggedEngine] = {}
+
+
+def register_engine(name: str, engine: PluggedEngine) -> None:
+    """Let agreements name this engine, in this process."""
+    PLUGGED[name] = engine
 
 
 def require_holding(engine: Engine) -> HoldingEngine:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from accord.errors import UsageError
-from accord.secure.engine import Engine
+from accord.secure.engine import PLUGGED, Engine
 from accord.secure.ot.settings import USUAL, Settings
 
-NAMES = ("ot", "dual", "paillier", "paillier-packed")
+BUILT_IN = ("ot", "dual")
+
+
+def engine_names() -> tuple[str, ...]:
+    """Those that an agreement may name."""
+    return *BUILT_IN, *PLUGGED
 
 
 def engine_named(name: str, settings: Settings = USUAL) -> Engine:
@@ -19,8 +24,6 @@ def engine_named(name: str, settings: Settings = USUAL) -> Engine:
         from accord.secure.dual.engine import DualEngine
 
         return DualEngine()
-    if name in ("paillier", "paillier-packed"):
-        from accord.secure.paillier.engine import PaillierEngine
-
-        return PaillierEngine(packed=name == "paillier-packed")
-    raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")
+    if name in PLUGGED:
+        return PLUGGED[name].engine
+    raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(engine_names())}.")

@@ -397,47 +397,6 @@ def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
     return _bits(read(of.of), of.of.bits).sum(axis=0, dtype=np.int64)
 
 
-def elements(form: Form, read: Reader) -> Ints:
-    """A's elements, shape (terms, rows); those of a Hamming distance, an equality or letters are bits."""
-    match form.of:
-        case Hamming() | Equal() | Mismatches():
-            return choice_bits(form, read).astype(np.int64)
-        case SquaredEuclidean(source):
-            return read(source).T
-        case Bilinear(products):
-            parts = [read(p.left).T for p in products]
-            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
-            raise TypeError(_ONLY_BITS)
-
-
-def multipliers(form: Form, read: Reader) -> Ints:
-    """B's multipliers, shape (terms, rows)."""
-    match form.of:
-        case Hamming() | Equal() | Mismatches():
-            return factors(form, read)
-        case SquaredEuclidean(source):
-            return -2 * read(source).T
-        case Bilinear(products):
-            parts = [p.weight * read(p.right).T for p in products]
-            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
-            raise TypeError(_ONLY_BITS)
-
-
-def largest_multiplier(form: Form) -> int:
-    """No multiplier of B is larger, whatever its rows are; at least 1."""
-    match form.of:
-        case Hamming() | Equal() | Mismatches():
-            return 1
-        case SquaredEuclidean(source):
-            return 2 * max(1, source.high)
-        case Bilinear(products):
-            return max([1, *(abs(p.weight) * p.right.high for p in products)])
-        case Ceiling() | Rest() | Added() | Nearby() | Both() | Ending() | Marked():
-            raise TypeError(_ONLY_BITS)
-
-
 def reach(form: Form) -> tuple[int, int]:
     """The least and the largest value that any rows could give, dummies included."""
     if not isinstance(form.of, Bilinear):

@@ -19,8 +19,10 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
+from accord.secure.engine import PLUGGED
+
 _SECONDS = 0.05
-_SECONDS_A_COMPARISON = {"ot": 2e-5, "dual": 2e-4, "paillier": 0.1, "paillier-packed": 0.01}
+_SECONDS_A_COMPARISON = {"ot": 2e-5, "dual": 2e-4}
 _SECONDS_A_RECORD = 1e-5
 """To sort, pad or look up a record or a dummy, in any step."""
 _SECONDS_OF_WORK = 1e-7
@@ -34,7 +36,8 @@ def count_cores() -> int:
 
 def expected_seconds(engine: str, comparisons: int, clear: int = 0, slots: int = 0) -> float:
     """A step with so many secure comparisons, so many in the clear, and records and slots of both sides."""
-    secure = comparisons * _SECONDS_A_COMPARISON[engine]
+    each = PLUGGED[engine].seconds if engine in PLUGGED else _SECONDS_A_COMPARISON[engine]
+    secure = comparisons * each
     return secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD
 
 

@@ -58,18 +58,16 @@ def facts(outcome: Outcome) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     "name",
     [
-        *("ideal", "ot", "paillier"),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ot silent", "dual", "paillier-packed")),
+        *("ideal", "ot"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ot silent", "dual")),
     ],
 )
 def test_any_number_compares_the_same(name: str, greedy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = name.startswith("paillier")
-    a, b = points(26 if few else 60, 1), points(4 if few else 30, 2)
+    a, b = points(60, 1), points(30, 2)
     # Several rounds also where nothing is cleaned.
-    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (60 if few else 700,))
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (700,))
     agreed = worlds.agreement(protocol="all-pairs", greedy=greedy)
-    staffs = STAFFS[:2] if few else STAFFS
-    made = [link(agreed, a, b, engine_of(name), staff)[:2] for staff in staffs]
+    made = [link(agreed, a, b, engine_of(name), staff)[:2] for staff in STAFFS]
     assert worlds.pairs_of_a(made[0][0]) == worlds.pairs_of_b(made[0][1]) == worlds.textbook(a, b)
     assert made[0][0].rounds > 1
     for left, right in made[1:]:

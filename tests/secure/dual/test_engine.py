@@ -19,7 +19,7 @@ from accord.secure.garbled.batch import BatchSide
 from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 from tests.secure.engines import World
-from tests.secure.garbled.test_engine import Traced
+from tests.secure.traced import Traced
 from tests.secure.worlds import BITS, POINT, Fixed, table
 
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))

@@ -44,7 +44,7 @@ from accord.secure.dual.labels import Labels, exchange_labels
 from accord.secure.garbled.batch import WINDOW, Answer, BatchSide, K, batch_limit
 from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.compiler import boolean_circuit, check_supported
-from accord.secure.garbled.engine import GarbledSession
+from accord.secure.garbled.session import GarbledSession
 from accord.secure.garbled.tape import Tape, tapes_of
 from accord.secure.party import Party, interleave
 from accord.secure.transfer.permutation import Permutation

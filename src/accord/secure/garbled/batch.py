@@ -1,14 +1,9 @@
-"""One batch of garbled circuits: one side garbles it, the other evaluates it.
-
-    evaluator → garbler   choices of the OTs that bring the labels of the evaluator's bits
-    garbler → evaluator   all tables, and the lowest bits of the answers' W⁰, which decode them
-    evaluator → garbler   the answers, in clear
+"""One side of a batch of garbled circuits, and the labels of the evaluator's bits.
 
 The labels need no message of their own: row j of the OT extension is t_j at the receiver and t_j ⊕ choice_j·Δ
 at the sender, which is what a label and W⁰ are, with Δ that of the extension. The choices are checked
 (`transfer/checked.py`) before anything is garbled with their labels: one that differs from tree to tree would
-move a label by bits of Δ. A starts every batch and B ends it, if need be with an empty message: this keeps
-interleaved batches in step, whoever garbles them.
+move a label by bits of Δ.
 """
 
 from __future__ import annotations
@@ -22,12 +17,11 @@ from numpy.typing import NDArray
 
 from accord.secure.blocks import Limit, StripBatch
 from accord.secure.garbled.boolean import source_bits
-from accord.secure.garbled.gates import Feed, colours, evaluate, garble
 from accord.secure.garbled.tape import Tape
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.checked import checked_bytes, choose, offer
 from accord.secure.transfer.extension import Sender, padded_count
-from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.secure.transfer.packing import bits_to_wire
 from accord.secure.transfer.setup import Session
 from accord.side import Side
 
@@ -36,39 +30,14 @@ Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-TAG = b"accord/garbled/3 k=4"
-
 K = 4
 """The field of the OT extension, which carries little here."""
 
 WINDOW = 8
 """Batches that are under way at once."""
 
-MESSAGES = 4
-"""Messages of one batch; each depends on the one before."""
-
 _CACHE = 1 << 21
 """Bytes of labels and hashes that a batch works on at once; its tables are written and not read again."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes of the messages of one batch, in order."""
-
-    choices: int
-    tables: int
-    answers: int
-
-    @property
-    def total(self) -> int:
-        return self.choices + self.tables + self.answers
-
-
-def batch_sizes(tape: Tape, rate: int, rows: int, pairs: int) -> Sizes:
-    """The sizes for a batch with so many rows of the evaluator and pairs, and OTs of so many bits."""
-    answers = -(-pairs // 8)
-    choices = label_bytes(len(tape.theirs) * rows, rate)
-    return Sizes(choices, 16 * tape.tables * pairs + answers, answers)
 
 
 def label_bytes(count: int, rate: int) -> int:
@@ -126,42 +95,3 @@ class BatchSide:
             return self.batch.of_a(np.arange(count)), count
         count = len(self.batch.b_rows)
         return self.batch.of_b(np.arange(count)), count
-
-
-def run_garbler(own: BatchSide) -> Party[Answer]:
-    """The garbler's side of a batch. Learns: the answers, when the evaluator sends them."""
-    side, tape, end = own.session.side, own.tape, own.session.sender
-    if side is Side.A:
-        yield from send(np.zeros(0, dtype=np.uint8))
-    (theirs, rows), (ours, _) = own.rows(side.other), own.rows(side)
-    sizes = batch_sizes(tape, end.rate, rows, own.batch.pairs)
-    labels = (yield from give_labels(end, len(tape.theirs) * rows)).reshape(-1, rows, 2)
-    feed = Feed(labels, theirs, own.bits(garbler=True), ours)
-    message = np.empty(sizes.tables, dtype=np.uint8)
-    tables = message[: -sizes.answers].view("<u8")
-    made = garble(end.pi, tape, feed, end.delta, own.number, tables)
-    message[-sizes.answers :] = bits_to_wire(colours(made) ^ np.uint8(tape.inverted))
-    yield from send(message)
-    answers = yield from receive(sizes.answers)
-    if side is Side.B:
-        yield from send(np.zeros(0, dtype=np.uint8))
-    return bits_from_wire(answers, own.batch.pairs)
-
-
-def run_evaluator(own: BatchSide) -> Party[Answer]:
-    """The evaluator's side of a batch. Learns: the answers, since it can decode the last labels."""
-    side, tape, end = own.session.side, own.tape, own.session.receiver
-    if side is Side.B:
-        yield from receive(0)
-    (theirs, rows), (ours, count) = own.rows(side), own.rows(side.other)
-    sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
-    labels = (yield from take_labels(own.session, known.reshape(-1))).reshape(-1, rows, 2)
-    message = yield from receive(sizes.tables)
-    decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
-    feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
-    tables = message[: -sizes.answers].view("<u8")
-    answers = colours(evaluate(end.pi, tape, feed, known, own.number, tables)).astype(np.bool_) ^ decode
-    yield from send(bits_to_wire(answers))
-    if side is Side.A:
-        yield from receive(0)
-    return answers

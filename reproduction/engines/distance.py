@@ -25,18 +25,10 @@ from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Bilinear, Equal, Hamming, Input, Mismatches, SquaredEuclidean
-from accord.secure.forms import (
-    Form,
-    Reader,
-    elements,
-    largest_multiplier,
-    multipliers,
-    own_part,
-    reach,
-)
-from accord.secure.paillier.encryption import Number, PrivateKey, PublicKey
+from accord.secure.forms import Form, Reader, choice_bits, factors, own_part, reach
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
+from reproduction.engines.encryption import Number, PrivateKey, PublicKey
 
 Ints = NDArray[np.int64]
 
@@ -210,3 +202,47 @@ def _answer_one(
         added = [own[j] - of.least + mask for mask in masks[j * rows : (j + 1) * rows]]
         sent.append(combined[j] * key.plain(_pack(added, of.section)) * fresh[j] % key.square)
     return sent
+
+
+# -- what is multiplied -------------------------------------------------------------------------------------
+
+
+def elements(form: Form, read: Reader) -> Ints:
+    """A's elements, shape (terms, rows); those of a Hamming distance, an equality or letters are bits."""
+    match form.of:
+        case Hamming() | Equal() | Mismatches():
+            return choice_bits(form, read).astype(np.int64)
+        case SquaredEuclidean(source):
+            return read(source).T
+        case Bilinear(products):
+            parts = [read(p.left).T for p in products]
+            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case _:
+            raise TypeError("no distance under encryption")
+
+
+def multipliers(form: Form, read: Reader) -> Ints:
+    """B's multipliers, shape (terms, rows)."""
+    match form.of:
+        case Hamming() | Equal() | Mismatches():
+            return factors(form, read)
+        case SquaredEuclidean(source):
+            return -2 * read(source).T
+        case Bilinear(products):
+            parts = [p.weight * read(p.right).T for p in products]
+            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case _:
+            raise TypeError("no distance under encryption")
+
+
+def largest_multiplier(form: Form) -> int:
+    """No multiplier of B is larger, whatever its rows are; at least 1."""
+    match form.of:
+        case Hamming() | Equal() | Mismatches():
+            return 1
+        case SquaredEuclidean(source):
+            return 2 * max(1, source.high)
+        case Bilinear(products):
+            return max([1, *(abs(p.weight) * p.right.high for p in products)])
+        case _:
+            raise TypeError("no distance under encryption")

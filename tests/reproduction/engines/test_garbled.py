@@ -15,39 +15,24 @@ from accord.secure.circuit import And, AtMost, Equal, Hamming, Node, Not, Square
 from accord.secure.garbled import gates as garbled_gates
 from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.compiler import boolean_circuit
-from accord.secure.garbled.engine import GarbledEngine, GarbledSession
 from accord.secure.garbled.gates import Feed, colours, evaluate, garble
 from accord.secure.garbled.kernels import open_tables
+from accord.secure.garbled.session import GarbledSession
 from accord.secure.garbled.tape import Tape, tape_of
 from accord.secure.party import Send, Wire, run_pair
 from accord.secure.transfer.base import COUNT
 from accord.secure.transfer.permutation import Permutation, Words
 from accord.secure.transfer.tree import SEED
 from accord.side import Side
+from reproduction.engines.garbled import GarbledEngine
 from tests.run.cheats import TREES, flip_choices
 from tests.secure.engines import World, tampered
+from tests.secure.traced import Traced
 from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import BITS, DICE, POINT, Fixed, table
 
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 ENGINE = GarbledEngine()
-
-
-class Traced(Permutation):
-    """π that remembers what it was applied to, but for π(x) of the hash, which is made anew when needed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Words] = []
-
-    def apply(self, source: Words, name: str) -> Words:
-        if name != "inner":
-            self.seen.append(np.array(source).reshape(-1, 2))
-        return super().apply(source, name)
-
-    def repeated(self) -> int:
-        inputs = np.concatenate(self.seen)
-        return len(inputs) - len(np.unique(inputs, axis=0))
 
 
 def traced() -> tuple[tuple[GarbledSession, GarbledSession], tuple[Traced, Traced]]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import PeerError
-from accord.secure.paillier import encryption as paillier
-from accord.secure.paillier.encryption import BITS, PublicKey, key_from_wire, new_key
+from reproduction.engines import encryption as paillier
+from reproduction.engines.encryption import BITS, PublicKey, key_from_wire, new_key
 from tests.secure.worlds import Fixed
 
 KEY = new_key(256, Fixed("key"))

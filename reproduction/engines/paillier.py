@@ -3,7 +3,7 @@
 Distances come masked out of Paillier's encryption (`distance.py`): A has d + r, B has r. Every
 comparison with a bound, and the formula over all comparisons, is then one garbled circuit on these shares,
 with the bits of missing values and dummies as inputs, and the letters of texts whose edits are counted
-(`garbled/engine.py`); so a conjunction reveals only its answer. It is the baseline of every claim about
+(`garbled.py`); so a conjunction reveals only its answer. It is the baseline of every claim about
 speed.
 
 Learns: both sides the match bits. What A sees of a pair is within 2⁻⁶⁴ of something that says nothing.
@@ -34,14 +34,19 @@ from accord.secure.circuit import (
     inputs,
     leaves,
 )
+from accord.secure.engine import PluggedEngine
 from accord.secure.forms import Formed, comparison_of, constant
+from accord.secure.garbled.batch import K
 from accord.secure.garbled.compiler import check_supported
-from accord.secure.garbled.engine import GarbledEngine, GarbledSession
-from accord.secure.paillier.distance import Distance, Pack, answer, ask, distance_of, packs
-from accord.secure.paillier.encryption import BITS, PrivateKey, PublicKey, key_from_wire, new_key
+from accord.secure.garbled.session import GarbledSession
 from accord.secure.party import Party, Send, interleave, receive
+from accord.secure.transfer import setup
 from accord.secure.transfer.permutation import Permutation
 from accord.side import Side
+from reproduction.engines import garbled as circuits
+from reproduction.engines.distance import Distance, Pack, answer, ask, distance_of, pack_sizes, packs
+from reproduction.engines.encryption import BITS, PrivateKey, PublicKey, key_from_wire, new_key
+from reproduction.engines.garbled import GarbledEngine
 
 WINDOW = 4
 """Packs that are under way at once."""
@@ -162,6 +167,23 @@ class PaillierEngine:
         pairs, own = Blocks(every, one, every, one), Table(columns, table.real[rows])
         return (yield from GarbledEngine().evaluate(session.garbled, plan.circuit, pairs, own))
 
+    def price(self, circuit: Node, blocks: Blocks) -> tuple[int, int]:
+        """Bytes and rounds of an evaluation."""
+        plan, total, rounds = plan_of(circuit, self.name, self.bits), 0, 0
+        if plan.distances:
+            every = list(packs(blocks, plan.rows_at_once(self.bits, self.packed)))
+            total = sum(sum(pack_sizes(plan.distances, self.bits // 4, len(pack.b_rows))) for pack in every)
+            rounds = 2 * -(-len(every) // WINDOW)
+        one = np.ones(blocks.pairs, dtype=np.int64)
+        compared, more = circuits.price(plan.circuit, Blocks.of_sizes(one, one))
+        return total + compared, rounds + more
+
+    @property
+    def set_up_bytes(self) -> int:
+        """What a set-up sends, in both directions."""
+        compared = setup.set_up_bytes(len(circuits.TAG), K)
+        return 2 * len(self.hello) + self.bits // 8 + compared
+
     def _shares(
         self, session: PaillierSession, plan: DistancePlan, blocks: Blocks, table: Table
     ) -> Party[list[Ints]]:
@@ -194,3 +216,12 @@ def _rows(blocks: Blocks, side: Side) -> Ints:
     first = np.repeat(np.cumsum(blocks.b_counts) - blocks.b_counts, blocks.a_counts)
     start = np.cumsum(wide) - wide
     return blocks.b_rows[np.repeat(first - start, wide) + np.arange(blocks.pairs)]
+
+
+_CHEATING = "it can read one bit with every pair that it garbles, unnoticed."
+_FACTORING = "this engine rests on factoring."
+ENGINES = {
+    "paillier": PluggedEngine(PaillierEngine(), 0.1, 3.9e-5, _CHEATING, _FACTORING),
+    "paillier-packed": PluggedEngine(PaillierEngine(packed=True), 0.01, 3.9e-5, _CHEATING, _FACTORING),
+}
+"""What an agreement may name."""

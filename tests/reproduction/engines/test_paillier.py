@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,18 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.agreement.cheaper import cheaper_thresholds
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 from accord.entropy import System
-from accord.errors import UnsupportedError
+from accord.errors import PeerError, UnsupportedError
+from accord.planning.machine import speed_of
+from accord.report.dpia import assess
 from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, Or, Product
+from accord.secure.cost import price, set_up_bytes
+from accord.secure.engine import PLUGGED, require_holding
+from accord.secure.engines import engine_named
 from accord.secure.forms import form_of, reach
 from accord.secure.ideal import _value
-from accord.secure.paillier.distance import HIDING, Pack, _draw_masks, answer, ask, packs
-from accord.secure.paillier.encryption import PrivateKey
-from accord.secure.paillier.engine import PaillierEngine, _rows, plan_of
-from accord.secure.party import Party, Receive, Send, run_pair
+from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
+from accord.workers.resources import expected_seconds
+from reproduction.engines.distance import HIDING, Pack, _draw_masks, answer, ask, packs
+from reproduction.engines.encryption import PrivateKey
+from reproduction.engines.garbled import GarbledEngine
+from reproduction.engines.paillier import PaillierEngine, _rows, plan_of
+from tests.protocols import worlds
 from tests.secure.engines import World
-from tests.secure.worlds import BITS, DICE, LEAVES, blocks, table
+from tests.secure.test_cost import carried
+from tests.secure.worlds import BITS, DICE, LEAVES, Fixed, blocks, random_circuit, table
 
 Sizes = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=4)
 
@@ -158,3 +171,61 @@ def test_a_distance_without_a_plan_is_named() -> None:
             PaillierEngine(packed=name == "paillier-packed").supports(AtMost(wide, 3))
     with pytest.raises(UnsupportedError, match="with its mask"):
         PaillierEngine(bits=64).supports(LEAVES[0])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("protocol", ["laplace", "all-pairs"])
+def test_the_papers_own_engine_gives_the_same(packed: bool, protocol: str) -> None:
+    """With short keys: every answer is a matter of milliseconds."""
+    a, b = [(1, 1), (2, 5), (9, 9), (14, 3)], [(2, 1), (9, 8), (14, 15)]
+    agreed = worlds.agreement(protocol=protocol)
+    left, right, _ = worlds.link(agreed, a, b, dummies=1, engine=PaillierEngine(packed, bits=512))
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b) == [(0, 0), (2, 1)]
+
+
+@pytest.mark.parametrize("engine", ["paillier", "paillier-packed"])
+def test_bytes_and_rounds_with_long_ciphertexts(
+    monkeypatch: pytest.MonkeyPatch, world_of: Callable[[str], World], engine: str
+) -> None:
+    """With the short keys of the tests' sessions, in the price as well."""
+    short = replace(PLUGGED[engine], engine=PaillierEngine(engine == "paillier-packed", 512))
+    monkeypatch.setitem(PLUGGED, engine, short)
+    random, world = np.random.default_rng(0), world_of(engine)
+    for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(13, 1)]):
+        circuit = random_circuit(random)
+        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
+        wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine)
+        assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
+
+
+@pytest.mark.parametrize("name", ["paillier", "paillier-packed"])
+def test_a_set_up_sends_what_it_is_said_to(name: str) -> None:
+    engine, wire = engine_named(name), Wire()
+    a, b = (engine.set_up(side, Fixed(side.value)) for side in Side)
+    run_pair(a, b, wire)
+    assert wire.bytes == set_up_bytes(name)
+
+
+def test_engines_of_different_names_or_settings_part_at_once() -> None:
+    packed, plain, garbled = PaillierEngine(True, 512), PaillierEngine(False, 512), GarbledEngine()
+    with pytest.raises(PeerError, match="another version"):
+        run_pair(packed.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
+    with pytest.raises(PeerError, match="were due"):
+        run_pair(garbled.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
+
+
+def test_it_holds_no_shares() -> None:
+    with pytest.raises(UnsupportedError, match="holds a share"):
+        require_holding(PaillierEngine())
+
+
+@pytest.mark.parametrize("spelling", ["paillier", {"name": "paillier"}])
+def test_an_agreement_names_it(spelling: object) -> None:
+    plain = worlds.agreement(protocol="all-pairs").model_dump(mode="json")
+    agreed = Agreement.model_validate(plain | {"engine": spelling})
+    assert agreed.engine.build().name == "paillier"
+    assert parse_agreement(agreed.to_toml()).digest == agreed.digest
+    assert "this engine rests on factoring" in assess(agreed)
+    assert expected_seconds("paillier", 100) > 1000 * expected_seconds("ot", 100)
+    assert speed_of(agreed.task.lowered.node, "paillier").byte == PLUGGED["paillier"].seconds_a_byte
+    assert cheaper_thresholds(agreed) == []

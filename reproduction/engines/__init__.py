@@ -1,0 +1,1 @@
+"""Engines of the paper that Accord is compared with, as plug-ins."""

@@ -1,1 +1,0 @@
-"""The paper's SecureMatch: distances under Paillier's encryption, compared by garbled circuits."""
