@@ -117,7 +117,7 @@ def test_the_receipt_of_another_run_is_none(tmp_path: Path) -> None:
     office, run = both[0][Side.A], first.manifest.run
     assert _remembered(office).receipt is None
     assert "is not the one that both signed" in describe_run(_remembered(office))
-    for typed in (["receipt", "verify", run], ["report", run, "--share", "--out", str(tmp_path / "x.html")]):
+    for typed in (["receipt", run], ["report", run, "--share", "--out", str(tmp_path / "x.html")]):
         with pytest.raises(AccordError, match=r"the receipt of another run|is not the one that both signed"):
             accord(office, *typed)
 

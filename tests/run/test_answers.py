@@ -78,10 +78,8 @@ def test_a_count_is_the_same_for_both_and_is_shown_again_as_it_was(tmp_path: Pat
     (facts,) = json.loads(typed(own, "runs", "--json"))
     assert facts["matches"] is None
     assert facts["answer"] == [{"names": ["matching pairs"], "value": cell.value, "within": cell.within}]
-    assert told in typed(own, "receipt", "show", a.run)
-    assert "holds exactly the answer" in typed(
-        own, "receipt", "verify", a.run, "--out", str(tmp_path / "a.csv")
-    )
+    assert told in typed(own, "receipt", a.run)
+    assert "holds exactly the answer" in typed(own, "receipt", a.run, "--out", str(tmp_path / "a.csv"))
     typed(own, "report", a.run, "--out", "own.html")
     typed(own, "report", a.run, "--out", "others.html", "--share")
     page = (tmp_path / "own.html").read_text()
@@ -121,7 +119,7 @@ def test_the_condition_is_kept_with_the_number(
         for cost in (run["cost"], account["spent"], *account["partners"].values()):
             expected = None if epsilon is None else {"epsilon": epsilon, "delta": 0.0, "unless": unless}
             assert cost == expected
-        party = json.loads(typed(own, "receipt", "show", result.run, "--json"))["parties"][side]
+        party = json.loads(typed(own, "receipt", result.run, "--json"))["parties"][side]
         assert (party["epsilon"], party["unless"]) == (None if epsilon is None else f"{epsilon:g}", unless)
         typed(own, "report", result.run, "--out", "own.html", "--force")
         page, shown = (tmp_path / "own.html").read_text(), typed(own, "ledger") + repr(result)
@@ -135,7 +133,7 @@ def test_another_answer_is_not_the_signed_one(tmp_path: Path) -> None:
     assert a.answer is not None
     value, head = a.answer.cells[0].value, '"answer","value","low","high"\n'
     (tmp_path / "b.csv").write_text(f'{head}"matching pairs",{value + 1},0,0\n')
-    words = ("receipt", "verify", a.run, "--out", str(tmp_path / "b.csv"))
+    words = ("receipt", a.run, "--out", str(tmp_path / "b.csv"))
     done = accord(tmp_path, "--state", str(both[0].state.folder), *words)
     assert done.returncode != 0
     assert "does not hold the answer" in done.stderr
@@ -191,14 +189,14 @@ def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
     assert (b.learns, b.matches, len(b.pairs)) == (False, 0, 0)
     assert "matches not told to this side" in repr(b)
     assert "not told to this side" in typed(both[1], "runs")
-    assert "not told to this side" in typed(both[1], "receipt", "show", b.run)
-    assert f"{a.matches}, which only your side was told" in typed(both[0], "receipt", "show", a.run)
+    assert "not told to this side" in typed(both[1], "receipt", b.run)
+    assert f"{a.matches}, which only your side was told" in typed(both[0], "receipt", a.run)
     for own in both:
         typed(own, "report", a.run, "--out", "own.html", "--force")
         typed(own, "report", a.run, "--out", "others.html", "--share", "--force")
-        typed(own, "receipt", "verify", a.run)
+        typed(own, "receipt", a.run)
     assert "not told to this side" in (tmp_path / "own.html").read_text()
-    words = ("receipt", "verify", a.run, "--out", str(tmp_path / "a.csv"))
+    words = ("receipt", a.run, "--out", str(tmp_path / "a.csv"))
     done = accord(tmp_path, "--state", str(both[0].state.folder), *words)
     assert done.returncode == 2
     assert "no digest of them was signed" in done.stderr
@@ -236,9 +234,7 @@ def test_pseudonyms_go_to_files_and_databases(tmp_path: Path) -> None:
         rows = base.execute("select id_a, id_b, own_id_b from pairs").fetchall()
     assert {row[:2] for row in rows} == {(r["id_a"], r["id_b"]) for r in a.pairs.to_pylist()}
     assert {row[2] for row in rows} <= {"b0", "b1", "b2", "b3"}
-    assert "holds exactly the pairs" in typed(
-        both[0], "receipt", "verify", a.run, "--out", str(tmp_path / "a.csv")
-    )
+    assert "holds exactly the pairs" in typed(both[0], "receipt", a.run, "--out", str(tmp_path / "a.csv"))
     assert b.matches == a.matches
 
 

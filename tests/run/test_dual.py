@@ -122,7 +122,7 @@ def test_both_sides_close_it_and_every_command_says_so(tmp_path: Path) -> None:
 
         (told,) = json.loads(accord("runs", "--json").stdout)
         assert (told["ended"], told["done"], told["closed"]) == ("unequal", False, True)
-        assert "did not compute the same" in " ".join(accord("receipt", "show", row.run).stderr.split())
+        assert "did not compute the same" in " ".join(accord("receipt", row.run).stderr.split())
     assert all(isinstance(result, Linked) for result in worlds.link_both(*both, agreed))
 
 

@@ -295,9 +295,7 @@ def test_a_promise_to_people(both: Both) -> None:
     parties = read_receipt(left.receipt).facts["parties"]
     assert parties["A"]["records_per_person"] == 2
     assert "records_per_person" not in parties["B"], "for one record receipts are what they were"
-    said = terminal.accord(
-        left.receipt.parent, "--state", str(both[0].state.folder), "receipt", "show", "receipt"
-    )
+    said = terminal.accord(left.receipt.parent, "--state", str(both[0].state.folder), "receipt", "receipt")
     assert said.stdout.count("for each person with up to 2 records;") == 1
 
 

@@ -89,5 +89,5 @@ def test_a_run_that_is_closed_by_chance_is_told_in_every_command(
         refused = accord("resume", row.run, "--connect", "127.0.0.1:1", "--data", "none.csv")
         assert refused.returncode == 17
         assert "Both run `accord link` again" in " ".join(refused.stderr.split())
-        shown = accord("receipt", "show", row.run)
+        shown = accord("receipt", row.run)
         assert "by chance no table held the values of a side" in " ".join(shown.stderr.split())

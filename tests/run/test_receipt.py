@@ -52,7 +52,7 @@ def accord(office: Office, *arguments: str) -> str:
 
 
 def test_a_receipt_says_what_was_done_and_no_value(done: dict[Side, Office]) -> None:
-    facts = json.loads(accord(done[Side.A], "receipt", "show", str(receipt_of(done[Side.B])), "--json"))
+    facts = json.loads(accord(done[Side.A], "receipt", str(receipt_of(done[Side.B])), "--json"))
     assert facts["matches"] == 6
     assert facts["agreement"] == done[Side.A].agreement.digest
     parties = facts["parties"]
@@ -61,7 +61,7 @@ def test_a_receipt_says_what_was_done_and_no_value(done: dict[Side, Office]) -> 
     assert [parties[s]["epsilon"] for s in "AB"] == ["4", "4"]
     assert parties["A"]["noisy_total"] >= 8
     assert parties["B"]["disclosed"] == ["x", "y"]
-    text = accord(done[Side.A], "receipt", "show", str(receipt_of(done[Side.A])))
+    text = accord(done[Side.A], "receipt", str(receipt_of(done[Side.A])))
     whole = receipt_of(done[Side.A]).read_text() + text
     for name in [f"{side}{i}" for side in "AB" for i in range(9)]:
         assert f'"{name}"' not in whole, "an id of a record"
@@ -72,10 +72,10 @@ def test_a_receipt_says_how_many_pairs_were_found_and_kept(done: dict[Side, Offi
     faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
     office = both[Side.B]
     run = office.run.manifest.run if office.run else ""
-    facts = json.loads(accord(office, "receipt", "show", run, "--json"))
+    facts = json.loads(accord(office, "receipt", run, "--json"))
     assert (facts["matches"], facts["matches_found"]) == (5, 6)
-    assert "Matches      5 kept one to one of 6 found, in " in accord(office, "receipt", "show", run)
-    accord(office, "receipt", "verify", run, "--out", str(office.out))
+    assert "Matches      5 kept one to one of 6 found, in " in accord(office, "receipt", run)
+    accord(office, "receipt", run, "--out", str(office.out))
     (listed,) = json.loads(accord(office, "runs", "--json"))
     assert (listed["matches"], listed["matches_found"]) == (5, 6)
     table = " ".join(accord(office, "runs").replace("│", " ").split())
@@ -89,16 +89,16 @@ def test_a_receipt_says_how_many_pairs_were_found_and_kept(done: dict[Side, Offi
 def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_path: Path) -> None:
     office = done[Side.A]
     run = office.run.manifest.run if office.run else ""
-    body = json.loads(accord(office, "receipt", "verify", run, "--out", str(office.out), "--json"))
+    body = json.loads(accord(office, "receipt", run, "--out", str(office.out), "--json"))
     assert body["output_checked"]
     assert [body["signers"][s]["known_as"] for s in "AB"] == ["yourself", "bob"]
-    words = accord(office, "receipt", "verify", run, "--out", str(office.out))
+    words = accord(office, "receipt", run, "--out", str(office.out))
     assert "known here as bob" in words
     # The partner's copy of the output is the same file; another order of its rows is the same output.
     lines = done[Side.B].out.read_text().splitlines(keepends=True)
     other = tmp_path / "other.csv"
     other.write_text("".join([lines[0], *reversed(lines[1:])]))
-    accord(office, "receipt", "verify", str(receipt_of(done[Side.B])), "--out", str(other))
+    accord(office, "receipt", str(receipt_of(done[Side.B])), "--out", str(other))
     for changed in (
         [*lines[:-1]],
         [lines[0], *lines[1:-1], lines[-1].replace("B5", "B6")],
@@ -106,7 +106,7 @@ def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_p
     ):
         other.write_text("".join(changed))
         with pytest.raises(TrustError, match="does not hold the pairs"):
-            accord(office, "receipt", "verify", run, "--out", str(other))
+            accord(office, "receipt", run, "--out", str(other))
 
 
 ODD = ["=1+1", "+49 30", "-x", "@here", "\tx", "'quoted", "''=", "-5", "plain"]
@@ -126,19 +126,19 @@ def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: P
     assert sum(cell in text for cell in quoted) >= 4, text
     assert '"=1+1"' not in text
     name = office.run.manifest.run
-    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    accord(office, "receipt", name, "--out", str(office.out))
     raw = tmp_path / "raw.csv"
     raw.write_text(text.replace("\"'", '"'))
-    accord(office, "receipt", "verify", name, "--out", str(raw))
+    accord(office, "receipt", name, "--out", str(raw))
     raw.write_text(text.replace("\"'=1+1", "\"''=1+1", 1))
     with pytest.raises(TrustError, match="does not hold the pairs"):
-        accord(office, "receipt", "verify", name, "--out", str(raw))
+        accord(office, "receipt", name, "--out", str(raw))
     with reopen(office.state, name, Resumption(output=Output(raw=True))) as (own, _):
         assert own.request.output.raw
 
 
 def verified(folder: Path, receipt: Path, *more: str) -> Result:
-    return CliRunner().invoke(app, ["--state", str(folder), "receipt", "verify", str(receipt), *more])
+    return CliRunner().invoke(app, ["--state", str(folder), "receipt", str(receipt), *more])
 
 
 def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Offic
     facts = json.loads(body.stdout)
     assert not facts["output_checked"]
     assert [facts["signers"][s]["known_as"] for s in "AB"] == [None, None]
-    shown = accord(done[Side.B], "receipt", "show", str(path))
+    shown = accord(done[Side.B], "receipt", str(path))
     cards = read_receipt(path).cards
     assert all(card.fingerprint in shown for card in cards.values())
     # Who knows both, by the names that the receipt gives, trusts it; by other names it does not.
@@ -184,10 +184,11 @@ def test_any_column_name_of_a_sound_agreement_can_be_read(done: dict[Side, Offic
     path = tmp_path / "receipt"
     path.write_bytes(forged(tmp_path, body))
     assert read_receipt(path).facts["parties"]["A"]["disclosed"][0] == "Price\u00a0EUR"
-    shown = accord(done[Side.A], "receipt", "show", str(path))
+    folder = done[Side.A].state.folder
+    shown = verified(folder, path).stdout
     assert "disclosed Price\ufffdEUR, \ufffd2J of" in shown
     assert "ε = none, δ = none" in shown
-    as_json = accord(done[Side.A], "receipt", "show", str(path), "--json")
+    as_json = verified(folder, path, "--json").stdout
     assert "\x9b" not in as_json
     assert json.loads(as_json)["parties"]["A"]["disclosed"][1] == "\x9b2J"
     columns = tuple("\x01" * 128 for _ in range(4096))
@@ -242,10 +243,10 @@ def test_a_crash_before_the_copy_of_a_receipt_leaves_two_that_are_good(
     assert office.run.read("receipt") != before
     assert len([kept for kept in office.run.names() if kept.startswith("key-")]) == 2
     for which in (name, str(office.run.receipt)):
-        accord(office, "receipt", "verify", which, "--out", str(office.out))
+        accord(office, "receipt", which, "--out", str(office.out))
     faults.resume(both, name)
     assert office.run.receipt.read_bytes() == office.run.read("receipt")
-    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    accord(office, "receipt", name, "--out", str(office.out))
 
 
 def changed(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -344,7 +345,7 @@ def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: P
     assert (facts["partner"], facts["dataset"], facts["done"]) == ("bob", "table", False)
     assert (facts["steps"], facts["resumes"], facts["broken"]) == (run.steps(), 0, False)
     with pytest.raises(UsageError, match="no receipt yet"):
-        accord(both[Side.A], "receipt", "show", run.manifest.run)
+        accord(both[Side.A], "receipt", run.manifest.run)
     faults.resume(both, run.manifest.run)
     (facts,) = json.loads(accord(both[Side.A], "runs", "--json"))
     assert (facts["done"], facts["resumes"]) == (True, 1)

@@ -116,7 +116,8 @@ def test_an_allowed_run_tells_its_owner_and_nobody_else(tmp_path: Path) -> None:
     assert ["3 of your 10 records" in page for page in pages] == [True, False, False, False]
     known = [remember(own.state, run) for own in both]
     assert [one.uncovered for one in known if isinstance(one, Remembered)] == [3, 0]
-    receipts = [typed(own, "receipt", "show", run, "--json").stdout for own in both]
+    receipts = [json.loads(typed(own, "receipt", run, "--json").stdout) for own in both]
+    assert [receipt.pop("signers")["A"]["known_as"] for receipt in receipts] == ["yourself", "alice"]
     assert receipts[0] == receipts[1]
     assert "uncovered" not in receipts[0]
 

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import forget, identity, ledger, link, receipt, state
+from accord.cli import forget, identity, ledger, link, state
 from accord.cli.audit import audit
 from accord.cli.check import check
 from accord.cli.demo import demo
@@ -26,6 +26,7 @@ from accord.cli.init import init
 from accord.cli.learn import learn
 from accord.cli.options import StateFolder, example
 from accord.cli.plan import plan
+from accord.cli.receipt import receipt
 from accord.cli.report import report
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
@@ -68,7 +69,7 @@ app.command(epilog=example("accord report 64b0dc2671d70861 --out report.html"))(
 app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
 app.command(epilog=example("accord audit agreement.toml --records 5000"))(audit)
-app.add_typer(receipt.app, name="receipt")
+app.command(epilog=example("accord receipt 64b0dc2671d70861 --out pairs.csv"))(receipt)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(state.app, name="state")
 app.command(epilog=example("accord forget 64b0dc2671d70861"))(forget.forget)

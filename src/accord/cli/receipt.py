@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import example, named_state
+from accord.cli.options import named_state
 from accord.cli.places import find_table, shown
 from accord.cli.terminal import say
 from accord.wording import counted, tell_kept
@@ -22,40 +22,63 @@ if TYPE_CHECKING:
 
 Signers = dict[str, dict[str, str | bool | None]]
 
-app = typer.Typer(
-    help="Show a receipt, or verify it.",
-    epilog=example("accord receipt verify 64b0dc2671d70861"),
-    no_args_is_help=True,
-)
 
-Which = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN_OR_FILE",
-        help="A run of yours, or a receipt's file.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+def receipt(
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="RUN_OR_FILE", help="A run of yours, or a receipt's file.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="An output, a file or a table: is it the one that was signed?",
+            show_default=False,
+            path_type=str,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print a receipt, and verify who signed it.
+
+    Both signatures must be valid. Each card must be your own, or that of a partner you know by the name in
+    the receipt; otherwise it ends with exit code 9.
+
+    With --out, also that a file or a table holds exactly the pairs, or the answer, that both signed, in any
+    order. Disclosed columns are not part of it. It takes a run that is kept here, and not one in which the
+    other side alone was given the pairs.
+    """
+    opened, state = _open(which, named_state(context))
+    signers = {side.value: _signer(opened, side, state) for side in opened.cards}
+    trusted = all(signer["trusted"] for signer in signers.values())
+    place = None if out is None else find_table(out)
+    if place is not None and trusted:
+        _require_output(opened, state, place)
+    _require_own_log(opened, state)
+    if as_json:
+        checks = {"signers": signers, "output_checked": place is not None and trusted}
+        # In ASCII: a column's name may hold what steers a terminal.
+        typer.echo(json.dumps({**opened.facts, **checks}, indent=2))
+    else:
+        _print(opened, which, state)
+        _print_signers(signers)
+    if not trusted:
+        _refuse(opened, signers)
+    if place is not None and not as_json:
+        what = "answer" if opened.facts["matches"] is None else "pairs"
+        say(f"{shown(place)} holds exactly the {what} that both signed.")
 
 
-@app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
-def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
-    """Print what a receipt says; both signatures must be valid."""
+def _print(receipt: Receipt, which: str, state: State) -> None:
+    """What the receipt says."""
     from accord.privacy.events import tell_unless
 
-    receipt, opened = _open(which, named_state(context))
     facts = receipt.facts
-    if as_json:
-        # In ASCII: a column's name may hold what steers a terminal.
-        typer.echo(json.dumps(facts, indent=2))
-        return
     say(f"Run          {facts['run']}")
     say(f"Agreement    {facts['agreement']}")
     say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
     compared = counted(facts["comparisons"], "secure comparison")
     if facts["matches"] is None:
         say(f"Matches      not in it: no pairs were shown to both sides; {compared}")
-        _say_end(which, opened)
+        _say_end(which, state)
     else:
         say(f"Matches      {tell_kept(facts['matches'], facts.get('matches_found'))}, in {compared}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
@@ -88,55 +111,6 @@ def _say_end(which: str, state: State) -> None:
         shown = known.matches is not None
         found = f"{known.matches:,}, which only your side was told" if shown else tell_hidden(known)
         say(f"Pairs        {found}")
-
-
-@app.command(epilog=example("accord receipt verify 64b0dc2671d70861 --out pairs.csv"))
-def verify(
-    context: typer.Context,
-    which: Which,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLACE",
-            help="An output, a file or a table: is it the one that was signed?",
-            show_default=False,
-            path_type=str,
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Verify both signatures and that both cards are known.
-
-    Each must be your own, or that of a partner you know by the name in the receipt; otherwise it ends with
-    exit code 9.
-
-    With --out, also that a file or a table holds exactly the pairs, or the answer, that both signed, in any
-    order. Disclosed columns are not part of it. It takes a run that is kept here, and not one in which the
-    other side alone was given the pairs.
-    """
-    receipt, opened = _open(which, named_state(context))
-    signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
-    trusted = all(signer["trusted"] for signer in signers.values())
-    place = None if out is None else find_table(out)
-    if place is not None and trusted:
-        _require_output(receipt, opened, place)
-    _require_own_log(receipt, opened)
-    if as_json:
-        checked = place is not None and trusted
-        body = {
-            "run": receipt.facts["run"],
-            "signers": signers,
-            "output_checked": checked,
-        }
-        typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
-    else:
-        _print_signers(signers)
-
-    if not trusted:
-        _refuse(receipt, signers)
-    if place is not None and not as_json:
-        what = "answer" if receipt.facts["matches"] is None else "pairs"
-        say(f"{shown(place)} holds exactly the {what} that both signed.")
 
 
 def _require_own_log(receipt: Receipt, state: State) -> None:

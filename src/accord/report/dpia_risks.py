@@ -274,4 +274,4 @@ def _signed(agreement: Agreement, receipt: Receipt | None) -> Iterator[Markdown]
         signed = f"with the card {party['card']}, at {party['time']}, Accord {party['accord']}"
         yield labelled(f"Signed by {agreement.party(side)}", f"{signed}; columns that it discloses: {shown}.")
     yield labelled("Digest of the output", code(said["output"]), "under a key that only the two have.")
-    yield labelled("Whoever must be sure", "verifies the receipt itself with `accord receipt verify`.")
+    yield labelled("Whoever must be sure", "verifies the receipt itself with `accord receipt`.")

@@ -261,7 +261,7 @@ def tell_signatures(agreement: Agreement, receipt: Receipt) -> Section:
     names = ["signed by", "fingerprint of the card", "at, by its clock", "with"]
     held = paragraph(
         "Both signatures were valid when this page was made. Whoever must be sure asks for the receipt "
-        "itself, since anybody can change a page, and verifies it with `accord receipt verify`. Only the "
+        "itself, since anybody can change a page, and verifies it with `accord receipt`. Only the "
         "owners know whether these are their cards: compare the fingerprints with them."
     )
     whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))
