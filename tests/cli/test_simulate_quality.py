@@ -11,6 +11,7 @@ import pytest
 from accord.cli.simulate_quality import facts_of, summary, words
 from accord.cli.terminal import wrap
 from accord.simulation.report import judge
+from accord.table.sinks.files import write_table
 from tests.cli.screen import COLOURS, Typed
 from tests.cli.terminal import accord
 from tests.simulation.made import agree, know, people
@@ -22,8 +23,9 @@ TYPED = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--truth
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """People with many errors, and a score."""
     here = tmp_path_factory.mktemp("people")
-    made = ("generate", "people", "--records", "120", "--errors", "2.5", "--seed", "1", "--overlap", "0.6")
-    assert accord(here, *made).returncode == 0
+    made = people()
+    for name, table in (("a", made.a), ("b", made.b), ("truth", made.truth)):
+        write_table(table, here / f"{name}.csv", raw=True)
     (here / "agreement.toml").write_text(agree().to_toml())
     return here
 

@@ -29,13 +29,6 @@ def generate(
         float | None, typer.Option(min=0, max=1, help="Share of records that both sides have.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same data.")] = 0,
-    sparse: Annotated[bool, typer.Option("--sparse", help="Few records match.")] = False,
-    errors: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=100, help="For people: multiply the usual number of errors by this; 0 for none."
-        ),
-    ] = None,
     dotted_dates: Annotated[
         bool,
         typer.Option("--dotted-dates", help="For people: B writes 31.12.1980; b.csv.layout.toml says so."),
@@ -49,8 +42,8 @@ def generate(
     """
     from accord.table.sinks.files import require_target, write_table
 
-    if kind is not Data.people and (errors is not None or dotted_dates):
-        raise UsageError(problem=f"--errors and --dotted-dates are for people, not for {kind.value}.")
+    if kind is not Data.people and dotted_dates:
+        raise UsageError(problem=f"--dotted-dates is for people, not for {kind.value}.")
     paths = [out / name for name in ("a.csv", "b.csv", "truth.csv")]
     layout = out / "b.csv.layout.toml"
     try:
@@ -60,7 +53,7 @@ def generate(
         raise OutputError(path=out, reason=reason) from None
     for path in [*paths, *([layout] if dotted_dates else [])]:
         require_target(path, [], force, endings=())
-    made = _make(kind, records, overlap, seed, sparse, errors, dotted_dates)
+    made = _make(kind, records, overlap, seed, dotted_dates)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
         write_table(table, path, raw=True, replace=force)
     say(
@@ -72,25 +65,15 @@ def generate(
         _write_layout(layout, force)
 
 
-def _make(
-    kind: Data,
-    records: int,
-    overlap: float | None,
-    seed: int,
-    sparse: bool,
-    errors: float | None,
-    dotted: bool,
-) -> Generated:
+def _make(kind: Data, records: int, overlap: float | None, seed: int, dotted: bool) -> Generated:
     from accord.datasets.people import generate_people
-    from accord.datasets.people_errors import Errors
     from accord.datasets.places import generate_places
     from accord.datasets.products import generate_products
 
     if kind is Data.people:
-        rates = Errors().scaled(1 if errors is None else errors)
-        return generate_people(records, overlap, seed, sparse, rates, dotted)
+        return generate_people(records, overlap, seed, dotted=dotted)
     make = generate_products if kind is Data.products else generate_places
-    return make(records, overlap, seed, sparse)
+    return make(records, overlap, seed)
 
 
 def _write_layout(path: Path, force: bool) -> None:
