@@ -69,7 +69,7 @@ def test_the_promise_comes_with_its_condition(folder: Path, name: str) -> None:
     checked = json.loads(printed(folder, "check", f"{name}.toml", "--json"))["promise"]
     planned = json.loads(printed(folder, "plan", f"{name}.toml", "--records", "60", "60", "--json"))
     (agreed,) = (one for one in planned["options"] if one["agreed"])
-    audited = json.loads(printed(folder, "audit", f"{name}.toml", "--json"))["sides"]
+    audited = json.loads(printed(folder, "audit", "agreement", f"{name}.toml", "--json"))["sides"]
     seen = simulated(folder, name)
     held = {"one": "B", "pairs": "AB", "names": "AB"}.get(name, "")
     for side in "AB":

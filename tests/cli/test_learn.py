@@ -52,7 +52,7 @@ def test_a_table_says_whose_it_is_and_check_says_what_it_tells(folder: Path) -> 
     typed = (*two, "--linked-table", "--out", "x.toml")
     assert accord(folder, *typed).returncode == 5, "a file that is there stays"
     assert accord(folder, *typed, "--force").returncode == 0
-    audited = accord(folder, "audit", "x.toml")
+    audited = accord(folder, "audit", "agreement", "x.toml")
     assert "this table of north-register, from which its weights" in audited.stdout
 
 

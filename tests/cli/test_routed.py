@@ -149,7 +149,7 @@ def test_a_check_counts_whom_the_promise_does_not_cover(folder: Path) -> None:
         ("check", "agreement.toml"),
         ("check", "agreement.toml", "a.csv", "--party", "alice"),
         ("plan", "agreement.toml", "--records", "1000", "1000"),
-        ("audit", "agreement.toml"),
+        ("audit", "agreement", "agreement.toml"),
     ],
     ids=" ".join,
 )

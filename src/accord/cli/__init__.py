@@ -17,8 +17,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import forget, identity, ledger, link, state
-from accord.cli.audit import audit
+from accord.cli import audit, forget, identity, ledger, link, state
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -68,7 +67,7 @@ app.command(epilog=example("accord runs"))(runs)
 app.command(epilog=example("accord report 64b0dc2671d70861 --out report.html"))(report)
 app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
-app.command(epilog=example("accord audit agreement.toml --records 5000"))(audit)
+app.add_typer(audit.app, name="audit")
 app.command(epilog=example("accord receipt 64b0dc2671d70861 --out pairs.csv"))(receipt)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(state.app, name="state")

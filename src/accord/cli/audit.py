@@ -1,4 +1,4 @@
-"""`accord audit`: all that can be said of an agreement's privacy without a run."""
+"""`accord audit`: what can be computed of privacy without a run, for a noise and for an agreement."""
 
 from __future__ import annotations
 
@@ -9,16 +9,79 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.ledger import open_ledger
-from accord.cli.options import Json, named_state
+from accord.cli.options import Json, example, named_state
 from accord.cli.terminal import say
 from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.forecast.promises import Afterwards, Composed, SideFacts
+    from accord.privacy.calibration import Setting
+
+app = typer.Typer(
+    help="Compute what a noise or an agreement promises.",
+    epilog=example("accord audit agreement agreement.toml"),
+    no_args_is_help=True,
+)
 
 
-def audit(
+@app.command(epilog=example("accord audit noise --epsilon 1.6 --delta 2^-40"))
+def noise(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="geometric, gaussian, or auto for fewer dummies.")
+    ] = "auto",
+    epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
+    delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
+    bins_per_record: Annotated[int, typer.Option(help="Bins of each record.")] = 1,
+    records_per_person: Annotated[int, typer.Option(help="Records of each person.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Print the exact δ of a noise at every ε, and its dummies."""
+    from accord.privacy.calibration import as_claimed, curve
+
+    setting = as_claimed(name, epsilon, delta, bins_per_record, records_per_person=records_per_person)
+    points = {float(e): delta for e, delta in curve(setting).items()}
+    for warning in setting.warnings:
+        say(f"Warning: {warning}", err=True)
+    if as_json:
+        rows = [{"epsilon": e, "delta": delta} for e, delta in points.items()]
+        typer.echo(json.dumps(_noise_facts(setting) | {"curve": rows}, indent=2, ensure_ascii=False))
+    else:
+        say("\n".join([*_noise_lines(setting), "", "       ε   exact δ(ε)"]))
+        say("\n".join(f"{e:8.4g}   {delta:.4g}" for e, delta in points.items()))
+
+
+def _noise_facts(setting: Setting) -> dict[str, Any]:
+    return {
+        "noise": setting.name,
+        "bins_per_record": setting.bins_per_record,
+        "records_per_person": setting.records_per_person,
+        "epsilon": float(setting.epsilon),
+        "delta_claimed": float(setting.delta),
+        "delta_exact": setting.delta_exact,
+        "kept": setting.kept,
+        "expected_dummies": setting.expected_dummies,
+    }
+
+
+def _noise_lines(setting: Setting) -> list[str]:
+    from fractions import Fraction
+
+    from accord.exact import text
+
+    window, people = setting.noise.window, setting.records_per_person
+    return [
+        f"{setting.name} noise at ε = {text(setting.epsilon)}, bins per record {setting.bins_per_record}"
+        + (f", records per person {people}" if people > 1 else ""),
+        f"  δ claimed         {text(setting.delta)}",
+        f"  δ exact           {setting.delta_exact:.6g}  ({'kept' if setting.kept else 'NOT kept'})",
+        f"  dummies in a bin  {setting.expected_dummies:.1f} expected, sd {window.deviation:.1f}, "
+        f"99.9 % at most {window.quantile(Fraction(999, 1000))}",
+    ]
+
+
+@app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))
+def agreement(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
     records: Annotated[

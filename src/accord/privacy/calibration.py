@@ -214,3 +214,10 @@ def _first(name: str, candidates: Iterable[Noise], verify: Callable[[Noise], boo
         if tried == _TRIES:
             break
     raise UsageError(problem=f"No setting of the noise '{name}' keeps this promise. Try another noise.")
+
+
+def curve(setting: Setting) -> dict[Fraction, float]:
+    """The exact δ of the noise at twelve shares of ε, up to one and a half of it."""
+    changed = setting.bins_per_record, setting.records_per_person
+    points = [setting.epsilon * Fraction(i, 8) for i in range(13)]
+    return {e: exact_delta(setting.noise, changed[0], e, changed[1]) for e in points}
