@@ -60,7 +60,8 @@ def start(notebook: Notebook, folder: Path, home: Path) -> tuple[NotebookClient,
     from nbclient import NotebookClient
 
     home.mkdir(exist_ok=True)
-    path = os.pathsep.join(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p != ABSENT)
+    known = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != ABSENT]
+    path = os.pathsep.join([*known, str(ROOT)])
     client = NotebookClient(
         notebook,
         timeout=_SECONDS,
@@ -130,10 +131,12 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_what_they_import_is_installed_with_them() -> None:
-    """By `pip install '.[notebooks]'` alone: here the tools of a developer are installed, too."""
+    """By `pip install '.[notebooks]'` alone: here the tools of a developer are installed, too. The laboratory
+    is in the copy of the repository."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = project["dependencies"] + project["optional-dependencies"]["notebooks"]
-    there = {"accord", *sys.stdlib_module_names, *(re.split(r"[^\w-]", line)[0] for line in wanted)}
+    there = {"accord", "reproduction", *sys.stdlib_module_names}
+    there |= {re.split(r"[^\w-]", line)[0] for line in wanted}
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
