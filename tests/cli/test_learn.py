@@ -20,7 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A draft, two tables and their labels."""
     monkeypatch.setattr(evidence, "_MADE_UP", 300)
     (tmp_path / "draft.toml").write_text(DRAFT)
-    (tmp_path / "odd.toml").write_text('[columns]\nx = "y"\n')
     made = generate_people(200, None, 4)
     for name, table in (("a", made.a), ("b", made.b), ("labels", made.truth.select(["id_a", "id_b"]))):
         pyarrow.csv.write_csv(table, tmp_path / f"{name}.csv")
@@ -98,11 +97,6 @@ def test_labels_say_how_many_meet_and_none_are_needed(folder: Path) -> None:
         (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
         (("draft.toml", "--compare", "shoes"), 2, "'shoes' is not a field of the draft"),
         (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
-        (
-            ("draft.toml", "a.csv", "--other", "b.csv", "--learnt-from", "A", "--layout", "odd.toml"),
-            2,
-            "no field or column 'x'",
-        ),
     ],
 )
 def test_what_cannot_be_done_is_said(folder: Path, typed: tuple[str, ...], code: int, problem: str) -> None:

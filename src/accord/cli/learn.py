@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import Json, LayoutFile, read_own_layout
+from accord.cli.options import Json, read_own_layout
 from accord.cli.places import layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
@@ -73,12 +73,6 @@ def learn(
             "--passes", help="Choose passes and caps on the matches, too; the draft's rule decides otherwise."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
-    layout: LayoutFile = None,
-    other_layout: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="How --other is laid out; default: the file next to it."),
-    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the draft with the learned rule in it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --out.")] = False,
     as_json: Json = False,
@@ -93,7 +87,7 @@ def learn(
     from accord.table.sinks.files import require_target, write_file
 
     agreed = read_agreement(draft)
-    layouts = (layout or layout_beside(table), other_layout or layout_beside(other))
+    layouts = (layout_beside(table), layout_beside(other))
     if out is not None:
         given = (draft, table, other, labels, *layouts)
         require_target(out, [path for path in given if path is not None], force, endings=())
@@ -109,9 +103,8 @@ def learn(
         overlap=overlap,
         precision=precision,
         passes=passes,
-        seed=seed,
-        layout=read_own_layout(agreed, layout, table),
-        other_layout=read_own_layout(agreed, other_layout, other),
+        layout=read_own_layout(agreed, None, table),
+        other_layout=read_own_layout(agreed, None, other),
     )
     text = found.write_into(draft.read_text(encoding="utf-8"))
     if as_json:
