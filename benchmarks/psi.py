@@ -90,7 +90,7 @@ def agree() -> Agreement:
     item = {"type": "number", "min": 0, "max": _RANGE - 1, "step": 1}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"item": item},

@@ -102,7 +102,7 @@ def _agreement(rule: str, fields: dict[str, Any], blocking: list[dict[str, Any]]
     privacy = {"epsilon": "1.6", "delta": Fraction(1, 10**5), "noise": "paper"}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": fields,

@@ -199,7 +199,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
     accord.read_agreement: ({}, {"path": (7, None, b"a.toml", ["a.toml"])}),
     accord.parse_agreement: (
         {"text": ""},
-        {"text": (7, None, b"version = 1", Path("a.toml")), "name": TEXT, "simulated": FLAG},
+        {"text": (7, None, b"version = 2", Path("a.toml")), "name": TEXT, "simulated": FLAG},
     ),
     accord.diff: (
         {"ours": AGREED, "theirs": AGREED},

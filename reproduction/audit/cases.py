@@ -244,7 +244,7 @@ def _agreement(
 ) -> Agreement:
     agreed = Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": fields,

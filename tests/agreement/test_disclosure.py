@@ -27,7 +27,7 @@ def test_laplace_with_greedy() -> None:
 
 
 def test_one_to_one_says_that_dropped_pairs_were_disclosed() -> None:
-    text = TEXT.replace("version = 1", 'version = 1\none_to_one = "score"').replace(
+    text = TEXT.replace("version = 2", 'version = 2\none_to_one = "score"').replace(
         "same(brand) and hamming(name) <= 5", "score(brand: same -> 1; name: hamming <= 5 -> 1) >= 2"
     )
     for one in (text, text.replace("greedy = true", "greedy = false")):

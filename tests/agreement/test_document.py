@@ -78,17 +78,17 @@ def test_everything_that_matters_changes_the_digest() -> None:
     assert len(digests | {parse_agreement(text).digest}) == len(changes) + 1
 
 
-def test_defaults_of_version_1_never_change() -> None:
-    """A change of these digests means that two releases would read one file differently: make a version 2."""
+def test_defaults_of_version_2_never_change() -> None:
+    """A change of these digests means that two releases would read one file differently: make a version 3."""
     assert {kind: starter(kind).digest[:16] for kind in KINDS} == {
-        "products": "8197936f785c6ceb",
-        "places": "a79519e73cd259be",
+        "products": "8719037ac083b0c2",
+        "places": "f44c72b2cc18b20a",
     }
 
 
 def test_canonical_bytes_spell_out_every_default() -> None:
     canonical = starter("places").canonical()
-    assert canonical.startswith(b"accord agreement 1\n{")
+    assert canonical.startswith(b"accord agreement 2\n{")
     plain = json.loads(canonical.split(b"\n", 1)[1])
     assert plain["fields"]["lat"]["step"] == "0.000001"
     assert plain["fields"]["lat"]["missing"] == "error"
@@ -172,7 +172,7 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     """Agreements of before keep their bytes; said or not, that all pairs are kept is the same agreement."""
     text = starter_text("products", "00000000")
     said, agreed = (
-        parse_agreement(text.replace("version = 1", f"version = 1\none_to_one = {value}"))
+        parse_agreement(text.replace("version = 2", f"version = 2\none_to_one = {value}"))
         for value in ("false", '"pairs"')
     )
     assert said == parse_agreement(text)
@@ -194,7 +194,7 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     ],
 )
 def test_one_to_one_is_false_or_a_word(value: str, problem: str) -> None:
-    text = starter_text("products", "00000000").replace("version = 1", f"version = 1\none_to_one = {value}")
+    text = starter_text("products", "00000000").replace("version = 2", f"version = 2\none_to_one = {value}")
     with pytest.raises(AgreementError) as caught:
         parse_agreement(text)
     assert [fault.problem for fault in caught.value.faults] == [problem]

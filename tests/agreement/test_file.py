@@ -21,7 +21,7 @@ from tests.agreement.faulty import TEXT, faults, line_of
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("version = 1", "version = 2", "should be 1"),
+        ("version = 2", "version = 1", "should be 2"),
         ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
         ('engine = "ot"', 'engine = "magic"', "Known are 'ot', 'dual'."),
         ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
@@ -153,7 +153,7 @@ def test_all_faults_at_once() -> None:
 
 
 def test_not_toml() -> None:
-    assert "line 3" in faults("version = 1\nsalt = 'x'\nrule = \n")[0]
+    assert "line 3" in faults("version = 2\nsalt = 'x'\nrule = \n")[0]
 
 
 def test_files(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_rule_that_the_agreed_engine_cannot_evaluate(monkeypatch: pytest.Monke
         ("t.txt", b"id;name\n1;x\n", True),
         ("t.parquet", b"PAR1\xff", True),
         ("a.toml", b"version 1, really\n", True),
-        ("a.toml", b"version = 1, 2\n", False),
+        ("a.toml", b"version = 2, 2\n", False),
         ("a.toml", b"\xff", False),
     ],
 )

@@ -44,7 +44,7 @@ def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
 
 def test_one_to_one_by_score_needs_the_fields_of_the_rule_disclosed() -> None:
     score = "same(day) and score(brand: same -> 1; name: hamming <= 5 -> 1) >= 2"
-    text = TEXT.replace("version = 1", 'version = 1\none_to_one = "score"')
+    text = TEXT.replace("version = 2", 'version = 2\none_to_one = "score"')
     text = text.replace("same(day) and same(brand) and hamming(name) <= 5", score)
     assert parse_agreement(text).one_to_one == "score"
     hidden = text.replace("greedy = true", "greedy = false").replace('"brand", "name"]', '"brand"]', 1)

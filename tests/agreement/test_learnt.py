@@ -18,7 +18,7 @@ ORIGINS = ("nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A a
 
 
 def learnt(origin: str) -> Agreement:
-    return parse_agreement(TEXT.replace("version = 1", f'version = 1\nlearnt_from = "{origin}"'))
+    return parse_agreement(TEXT.replace("version = 2", f'version = 2\nlearnt_from = "{origin}"'))
 
 
 def test_it_is_written_only_where_something_was_learnt_and_changes_the_digest() -> None:

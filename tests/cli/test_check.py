@@ -20,7 +20,7 @@ from tests.cli.terminal import COMMAND, Done, accord
 from tests.fields.made_ids import read_made
 
 AGREEMENT = """\
-version = 1
+version = 2
 salt = "00000000"
 rule = "same(name) and same(birth)"
 engine = "ot"

@@ -416,7 +416,7 @@ def test_at_a_terminal_spellings_and_ages_are_asked_for(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agreement.toml").write_text(
-        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
+        'version = 2\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
         '[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.sex]\ntype = "category"\n'
         'values = ["f", "m"]\nother = "missing"\nmissing = "differs"\n[fields.birth_year]\ntype = "number"\n'
         'min = 1900\nmax = 2029\nstep = 1\nmissing = "differs"\n'
@@ -439,7 +439,7 @@ def test_nothing_that_a_terminal_obeys_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agreement.toml").write_text(
-        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
+        'version = 2\nsalt = "00000000"\nengine = "ot"\nrule = "same(sex)"\n[parties]\nA = "one"\nB = "two"\n'
         '[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.sex]\ntype = "category"\n'
         'values = ["f", "m", "\\u001b]0;x"]\nother = "missing"\nmissing = "differs"\n'
     )
@@ -460,7 +460,7 @@ def test_at_a_terminal_another_column_is_asked_for_where_one_contradicts_the_agr
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agreement.toml").write_text(
-        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "same(brand)"\n[parties]\nA = "one"\n'
+        'version = 2\nsalt = "00000000"\nengine = "ot"\nrule = "same(brand)"\n[parties]\nA = "one"\n'
         'B = "two"\n[protocol]\nname = "all-pairs"\ngreedy = false\n[fields.brand]\ntype = "text"\n'
         'encoder = "hash"\nmissing = "differs"\ncardinality = "few"\n'
     )

@@ -27,7 +27,7 @@ FIELDS = {
     "grams = 2 }",
 }
 HEAD = """\
-version = 1
+version = 2
 salt = "00000000"
 engine = "ot"
 rule = "same(surname)"

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.terminal import accord
 
 AGREEMENT = """
-version = 1
+version = 2
 salt = "00000000"
 engine = "ot"
 rule = "dice(surname) >= 0.7 and within(birth, 0 days)"

@@ -8,7 +8,7 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.reached import leave_out_unreached
 
 TEXT = """
-version = 1
+version = 2
 salt = "00000000"
 engine = "ot"
 rule = "score(date: same -> 6, within 3 days -> 4; price: same -> 5) >= 8"

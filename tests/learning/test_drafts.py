@@ -138,7 +138,7 @@ def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
     with pytest.raises(UsageError, match="cannot be found"):
         write_into(odd, learnt())
     with pytest.raises(UsageError, match="cannot be found"):
-        write_into("version = 1\n", learnt())
+        write_into("version = 2\n", learnt())
 
 
 def test_finer_levels_weigh_what_the_draft_gives_such_pairs() -> None:

@@ -126,7 +126,7 @@ def test_it_is_learnt_from(mix: str, mode: str, way: str) -> None:
 
 def test_keys_that_only_matches_share_leave_all_pairs_to_learn_from() -> None:
     draft = parse_agreement(
-        'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = "score(dice(name) >= 0.8 -> 1) >= 1"\n'
+        'version = 2\nsalt = "00000000"\nengine = "ot"\nrule = "score(dice(name) >= 0.8 -> 1) >= 1"\n'
         '[parties]\nA = "one"\nB = "two"\n[[blocking.pass]]\nparts = [{ kind = "key", field = "number" }]\n'
         'cap = 1\n[protocol]\nname = "routed"\n[fields.number]\ntype = "text"\nencoder = "hash"\n'
         '[fields.name]\ntype = "text"\nencoder = "paper"\n',

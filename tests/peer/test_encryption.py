@@ -397,7 +397,7 @@ def ends_of(own: worlds.Organisation, other: worlds.Organisation, listens: bool)
     return Ends(own.state.identity.read_bytes(), other.card, agreement().party(other.side), listens)
 
 
-@pytest.mark.parametrize("says", [b"", MAGIC, MAGIC + b"\2\0" + bytes(500)])
+@pytest.mark.parametrize("says", [b"", MAGIC, MAGIC + VERSION + bytes(500)])
 def test_a_partner_that_says_no_more_is_given_up(
     says: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,7 +109,7 @@ def test_an_agreement_that_cannot_be_read_or_is_too_long() -> None:
         yield Receive(len(AGREED.to_toml().encode()))
         yield Send(body)
 
-    for body in (b"\xff\xfe", b"not toml at all", b"version = 1", AGREED.to_toml().encode()):
+    for body in (b"\xff\xfe", b"not toml at all", b"version = 2", AGREED.to_toml().encode()):
         with pytest.raises(DifferentAgreementError):
             run_pair(greet(A, AGREED, True), liar(len(body), body))
     with pytest.raises(PeerError, match=r"bob sent something .* several megabytes"):

@@ -78,7 +78,7 @@ def worlds(draw: st.DrawFn) -> tuple[str, pa.Table]:
     protocol = {"name": "laplace", "A": promise, "B": promise} if blocked else {"name": "all-pairs"}
     key = {"kind": "key", "field": "f0", "buckets": buckets}
     plain = {
-        "version": 1, "salt": "00000000", "parties": {"A": "a1", "B": "b1"}, "fields": fields, "rule": joined,
+        "version": 2, "salt": "00000000", "parties": {"A": "a1", "B": "b1"}, "fields": fields, "rule": joined,
         "blocking": [key] if blocked else [], "protocol": protocol | {"greedy": False},
         "disclose": {"A": [], "B": []}, "engine": "ot",
     }  # fmt: skip

@@ -44,7 +44,7 @@ def agreement(**options: Any) -> Agreement:
     number = {"type": "number", "min": 0, "max": 15, "step": 1, "missing": options.pop("missing", "error")}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},

@@ -27,7 +27,7 @@ def small(protocol: dict[str, Any], style: str) -> Agreement:
     whole = {"type": "number", "min": 0, "max": 15, "step": 1}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": whole, "y": whole},

@@ -10,7 +10,7 @@ from accord import parse_agreement, simulate
 from reproduction.quality_private import link_privately
 
 AGREEMENT = """
-version = 1
+version = 2
 salt = "00112233"
 rule = "same(x) and dice(name) >= 0.5"
 engine = "ot"

@@ -24,7 +24,7 @@ from tests.rules import worlds
 
 PAIRS = [*((name, name) for name in worlds.FIELDS), *worlds.TWINS, *((b, a) for a, b in worlds.TWINS)]
 HEAD = '''
-version = 1
+version = 2
 salt = "00000000"
 engine = "ot"
 rule = """RULE"""

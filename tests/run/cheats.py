@@ -61,7 +61,7 @@ def agreement(
     bloom = {"kind": "bloom", "bits": BITS, "hashes": 2, "grams": 2}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {

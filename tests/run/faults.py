@@ -69,7 +69,7 @@ def agreement(kind: str = "greedy") -> Agreement:
     keys = {"pass": [{"parts": [{"kind": "key", "field": name}]} for name in ("x", "y")]}
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},

@@ -45,7 +45,7 @@ def agreed(greedy: bool = True, **changes: Any) -> Agreement:
     shown = ["shelf", "name"] if greedy else ["shelf"]
     return Agreement.model_validate(
         {
-            "version": 1,
+            "version": 2,
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {

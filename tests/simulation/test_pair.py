@@ -51,7 +51,7 @@ def test_products_find_every_match_of_the_rule() -> None:
 
 def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
     made = generate_products(600, None, 1)
-    text = starter_text("products", "00000000").replace("version = 1", 'version = 1\none_to_one = "pairs"')
+    text = starter_text("products", "00000000").replace("version = 2", 'version = 2\none_to_one = "pairs"')
     wide = text.replace("hamming(name) <= 5", "hamming(name) <= 20")
     result = accord.simulate(made.a, made.b, parse_agreement(wide), runs=2)
     assert result.matches_found == result.all_matches > result.matches > 100

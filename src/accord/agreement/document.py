@@ -61,7 +61,7 @@ from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
 from accord.spec import OneOf
 
-_DOMAIN = b"accord agreement 1\n"
+_DOMAIN = b"accord agreement 2\n"
 
 _ENCODED = ("encoder",)
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
@@ -260,7 +260,7 @@ class Agreement(Spec):
     What follows from it is computed when asked for and never kept: a copy with changes must not remember.
     """
 
-    version: Literal[1]
+    version: Literal[2]
     """Of this format. It fixes every default: a later version of Accord reads it in the same way."""
     salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""

@@ -54,7 +54,7 @@ _GUESSED = """\
 """
 _HEAD = """\
 # Both parties keep the same file; `accord check` explains it, and `accord plan` prices it.
-version = 1
+version = 2
 
 # Public. It spreads texts over hashes and filters; nothing rests on its secrecy.
 salt = "{salt}"

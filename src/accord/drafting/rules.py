@@ -88,7 +88,7 @@ class Drafted:
 def draft_rule(answers: Answers) -> Drafted:
     """The rule for this mix of types."""
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
-    draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{sketch_rule(answers).text}"""\n'
+    draft = f'version = 2\nsalt = "00000000"\nengine = "ot"\nrule = """{sketch_rule(answers).text}"""\n'
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
     made = answers.fields, answers.map_, answers.classes, answers.often_empty
     overlap = _OVERLAP if answers.overlap is None else answers.overlap

@@ -33,7 +33,7 @@ from accord.state.files import make_folder, sync_folder, write_private
 PATIENCE_SECONDS = 60.0
 LONG = 1 << 20
 """Contents of more bytes than this are files."""
-_VERSION = 2
+_VERSION = 3
 _APPLICATION = 0x41434344
 _TAG = b"accord log 1\n"
 _DIGEST = re.compile("[0-9a-f]{64}")
