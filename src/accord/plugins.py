@@ -25,7 +25,10 @@ def load(*modules: str) -> None:
             continue
         try:
             module = import_module(name)
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if not error.name or not f"{name}.".startswith(f"{error.name}."):
+                # The module is there, and lacks another one.
+                raise
             problem = f"There is no plug-in '{name}' here. Install it, or add its folder to PYTHONPATH."
             raise UsageError(problem=problem) from None
         module.register()

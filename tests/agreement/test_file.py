@@ -59,6 +59,8 @@ from tests.agreement.faulty import TEXT, faults, line_of
         ("greedy = true", 'greedy = "true"', "valid boolean"),
         ("prune = 0", "prune = true", "valid integer"),
         ('name = "laplace"', 'name = "lapace"', "'lapace' is not known here"),
+        # A plug-in of the laboratory, which is not loaded here.
+        ('name = "laplace"', 'name = "local-dp"', "'local-dp' is not known here"),
         ("sort = true", 'sort = "maybe"', "valid boolean"),
         ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 0", "greater than or equal to 1"),
         ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 21", "less than or equal to 20"),

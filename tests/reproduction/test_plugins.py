@@ -28,6 +28,13 @@ def test_a_plug_in_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         plugins.load("nobody.has.it")
 
 
+def test_a_plug_in_that_lacks_a_library_says_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lacking.py").write_text("import nobody.has.it")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="nobody"):
+        plugins.load("lacking")
+
+
 def test_another_process_finds_them(tmp_path: Path) -> None:
     program = f"from accord import plugins; plugins.load({NAME!r})"
     command = [sys.executable, "-P", "-c", program]
