@@ -154,7 +154,7 @@ def _judge(
     from accord.preparing.check import judge
 
     file = read_table(agreement, data, side, known.layout, known.named) if data is not None else None
-    facts = judge(agreement, side, known.layout, file)
+    facts = judge(agreement, side, file)
     if file is not None and show:
         facts["shown"] = file.show(agreement, show)
     return facts, file

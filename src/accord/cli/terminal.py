@@ -87,7 +87,7 @@ class SayingHandler(logging.Handler):
             say("Compiling for this machine, once: it takes about ten seconds.", err=True)
 
 
-def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
+def make_bars(*columns: str | ProgressColumn) -> Progress:
     """Bars on stderr; disabled where they cannot be drawn over: in a pipe, on a terminal without a cursor."""
     from rich.console import Console
     from rich.progress import Progress
@@ -96,7 +96,7 @@ def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progres
     return Progress(
         *columns,
         console=console,
-        transient=transient,
+        transient=True,
         # A result that goes into a file is none of the bars' business.
         redirect_stdout=sys.stdout.isatty(),
         disable=not console.is_terminal or console.is_dumb_terminal,

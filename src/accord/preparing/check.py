@@ -131,11 +131,11 @@ def check(
     known = (layout or Layout()).map_dates(f"{name}={how}" for name, how in (dates or {}).items())
     known.require_known(agreement.names)
     if table is None:
-        return Check(agreement, side, "", (), "", None, judge(agreement, side, known, None))
+        return Check(agreement, side, "", (), "", None, judge(agreement, side, None))
     table = keep_readable(table)
     try:
         found = check_table(agreement, table, side, Reading(known, known.said))
-        facts = judge(agreement, side, known, found)
+        facts = judge(agreement, side, found)
     except DataError as error:
         return Check(agreement, side, name_of(table), error.faults, error.mend, None, facts_of(agreement))
     facts["advice"] += [_FOUND] * (found.layout != (layout or Layout()))
@@ -153,10 +153,8 @@ def find_side(agreement: Agreement, party: str) -> Side:
     raise UsageError(problem=f"'{party}' is not a party to this agreement; the parties are {names}.")
 
 
-def judge(
-    agreement: Agreement, side: Side | None, layout: Layout, found: TableCheck | None
-) -> dict[str, Any]:
-    """The facts about an agreement, and about a table that fits it; raises all faults of lists."""
+def judge(agreement: Agreement, side: Side | None, found: TableCheck | None) -> dict[str, Any]:
+    """The facts about an agreement, and about a table that fits it."""
     facts = facts_of(agreement)
     parts = [] if found is None else [facts_of_table(agreement, side, found)]
     # A warning of the sizes comes before all other advice of a run.

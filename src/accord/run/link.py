@@ -71,7 +71,7 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
     """Link as a request says."""
     output, way = request.output, request.reach
     side = own_side(request.agreement, request.partner)
-    require_place(output, request.agreement, request.data, request.layout, side)
+    require_place(output, request.agreement, request.data, side)
     ledger = Ledger(state.database)
     with Peak() as peak:
         own = get_ready(request, state, tell)
@@ -215,7 +215,7 @@ def reopen(
     output = request.output
     # It may have been written before the run was cut.
     wrote = output.target is not None and output.settled == known.replaces
-    require_place(output, agreement, request.data, request.layout, Side(known.side), wrote)
+    require_place(output, agreement, request.data, Side(known.side), wrote)
     with found.lock(), closing(found.open_journal()) as journal:
         if journal.torn:
             tell(Mended(name, journal.steps + 1))

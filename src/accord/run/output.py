@@ -16,7 +16,6 @@ from accord.protocols.parts.answers import answer_columns
 from accord.protocols.parts.outcome import Outcome
 from accord.run.request import Output
 from accord.side import Side
-from accord.table.layout import Layout
 from accord.table.pairs import Half, PairTable, pair_columns
 from accord.table.sinks.targets import require_free
 from accord.table.sources.opening import TableLike, input_places
@@ -57,11 +56,10 @@ def require_learner(agreement: Agreement, side: Side) -> None:
 
 
 def require_place(
-    output: Output, agreement: Agreement, data: TableLike, layout: Layout, side: Side, own: bool = False
+    output: Output, agreement: Agreement, data: TableLike, side: Side, own: bool = False
 ) -> None:
-    """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
-    is read: the data, or a list. `own`: what is there may be the run's own work."""
+    """Raise, before anybody is asked or called, if the output could not be written or would overwrite the
+    data. `own`: what is there may be the run's own work."""
     if output.target is not None:
-        read = input_places(data)
         names = output_names(agreement, side)
-        require_free(output.target, read, names, force=output.force, own=own)
+        require_free(output.target, input_places(data), names, force=output.force, own=own)
