@@ -128,7 +128,7 @@ class Done:
     unless: str = ""
     """When these do not hold; empty where they always do."""
     matches_found: int | None = None
-    """Of which the matches are the best one-to-one set; None where all are kept."""
+    """Of which the matches are a one-to-one set; None where all are kept."""
     peak_mib: tuple[int, ...] = ()
     """The most anonymous memory, in MiB, that this process held, and each worker."""
     answer: tuple[tuple[int, int], ...] | None = None

@@ -31,7 +31,7 @@ def lasting(seconds: float) -> str:
 
 
 def tell_kept(matches: int, found: int | None) -> str:
-    """How many pairs there are, and of how many that were found they are the best one-to-one set."""
+    """How many pairs there are, and of how many that were found they are a one-to-one set."""
     return f"{matches:,}" if found is None else f"{matches:,} kept one to one of {found:,} found"
 
 

@@ -141,7 +141,7 @@ def test_both_sides_hold_what_simulate_finds(
         assert left.matches < (left.matches_found or 0)
         assert f"{left.matches} kept one to one of {left.matches_found} found" in repr(left)
         show(replace(left, out=Path("pairs.csv")), as_json=False, raw=False)
-        told = f"in pairs.csv, the best one-to-one set of {left.matches_found} found."
+        told = f"in pairs.csv, kept one to one of {left.matches_found} found."
         assert told in capsys.readouterr().out
 
 

@@ -341,9 +341,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
             # What the partner wrote into its columns must not reach a terminal as commands to it.
             typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    dropped = (
-        "" if linked.matches_found is None else f", the best one-to-one set of {linked.matches_found:,} found"
-    )
+    dropped = "" if linked.matches_found is None else f", kept one to one of {linked.matches_found:,} found"
     say(f"{counted(len(linked.found), 'matching pair')} in {linked.out}{dropped}.")
 
 

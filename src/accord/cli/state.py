@@ -29,8 +29,8 @@ app = typer.Typer(
 def check(context: typer.Context, as_json: Json = False) -> None:
     """Read everything in the folder, and say what is damaged.
 
-    Every entry of the log, every content, journal, receipt and transcript, your identity and the cards of
-    your partners. Ends with exit code 16 if anything is damaged. What a killed process left is removed.
+    Every entry of the log, every content, journal and receipt, your identity and the cards of your
+    partners. Ends with exit code 16 if anything is damaged. What a killed process left is removed.
     """
     from accord.run.inspection import inspect_state
     from accord.state.folder import open_state

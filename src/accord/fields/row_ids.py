@@ -12,10 +12,10 @@ what they are follows from how many rows there are, and from nothing in them or 
 
 A row is found again by a salted digest of its cells, as text and by the names of their columns: of all
 columns that the table had when the file was made, whether an agreement reads them or not. So ids stay with
-their rows when rows come, go or are sorted, and when columns are sorted or added; under any agreement, in
-`resume`. Among rows that are the same in all cells the first has the first id. A row with a
-cell that changed is a new row. Ids of rows that are gone are kept, without a number, below all others: a row
-that comes back has its id. Cells that are no text, and columns without a name of their own, do not count.
+their rows when rows come, go or are sorted, and when columns are sorted or added; under any agreement, and in
+`resume`. Among rows that are the same in all cells the first has the first id. A row with a cell that changed
+is a new row. Ids of rows that are gone are kept, without a number, below all others: a row that comes back
+has its id. Cells that are no text, and columns without a name of their own, do not count.
 
 The file stays with its owner, who joins pairs with the table by `row` and `id`; numbers are those of the last
 time that the table was read. It is written after the table was found to have no faults, before anything of it

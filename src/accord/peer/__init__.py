@@ -6,5 +6,5 @@
     connect, port, listener, connection   to call, or to be called; a connection as long as it is needed
     handshake                             the first messages of a run
 
-It stands upon `state`, and knows of no run, worker or signature of a transcript.
+It stands upon `state`, and knows of no run or worker.
 """

@@ -1,8 +1,8 @@
 """What a plan is made of: ranges, options, warnings, and the one option that was chosen.
 
 Every figure is a range: what is least, what is expected, what is most. From counts alone it says how far the
-spread of records over bins may go; with one's own table it is narrow. A plan is its
-options as a table (Arrow, pandas, a notebook), and `to_json` is what `accord plan --json` prints.
+spread of records over bins may go; with one's own table it is narrow. A plan is its options as a table
+(Arrow, pandas, a notebook), and `to_json` is what `accord plan --json` prints.
 """
 
 from __future__ import annotations

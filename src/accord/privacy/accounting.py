@@ -5,12 +5,11 @@
 *Exact*: the losses of all events convolved, then δ(ε) as in `losses.py`, rounded up. A replaced record
 changes at most k' bins up and k' down in each release, whatever the tables are, so one pair of
 distributions dominates all neighbours of an event; for all records of a person it is the pair of [MATHS
-§3.9]. Products of such pairs dominate adaptive composition (Zhu,
-Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised response
-that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their own lattice,
-up to `CHUNK` changed bins; chunks and unlike events meet on a common grid, every loss rounded up. It is
-assumed that which noise is used next does not depend on what earlier noise came to; the sums of basic
-composition hold without that.
+§3.9]. Products of such pairs dominate adaptive composition (Zhu, Dong and Wang, AISTATS'22, theorem 10). An
+event known only by its (ε, δ) is dominated by randomised response that fails with probability δ (Kairouz, Oh
+and Viswanath, ICML'15). Equal events compose on their own lattice, up to `CHUNK` changed bins; chunks and
+unlike events meet on a common grid, every loss rounded up. It is assumed that which noise is used next does
+not depend on what earlier noise came to; the sums of basic composition hold without that.
 
 What events promise together holds for a person with the least of their records per person.
 

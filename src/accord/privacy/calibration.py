@@ -4,8 +4,7 @@ Each noise proposes settings in order of their expected dummies, from float esti
 δ(ε), rounded up, is at most δ is taken. So a wrong estimate can cost dummies and never privacy. Expected cost
 depends on the noise only through its mean, since the two parties draw independently: the mean is the right
 thing to minimise, and `auto` takes the mechanism with the lesser one. The two sides calibrate apart, each
-with its own ε, δ, bins per record and records per person.
-Every δ is rounded up.
+with its own ε, δ, bins per record and records per person. Every δ is rounded up.
 """
 
 from __future__ import annotations

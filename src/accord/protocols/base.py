@@ -70,7 +70,7 @@ def _chosen_by(value: object) -> object:
 
 
 OneToOne = Annotated[Literal[False, "score", "pairs"], BeforeValidator(_chosen_by)]
-"""By what both sides keep the best one-to-one set of the pairs found (one_to_one.py); False: all are kept."""
+"""By what both sides keep a one-to-one set of the pairs found (one_to_one.py); False: all are kept."""
 Options = dict[str, object]
 """A protocol as an agreement writes it."""
 

@@ -5,7 +5,7 @@
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits (rounds.py)
     4  disclosure of what matched: with greedy after each round, matched in the clear against *all* own
        records to a fixed point, every copy cleaned (greedy.py); otherwise at the end, in slices (disclose.py)
-    5  if it is agreed, the best one-to-one set of what was found                       (one_to_one.py)
+    5  if it is agreed, a one-to-one set of what was found                              (one_to_one.py)
     6  a keyed digest of the output, which must be equal on both sides                     (confirm.py)
 
 *Learns*: each side the other's size, noisy counts and matching records. A slot that matches nothing answers

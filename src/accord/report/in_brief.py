@@ -72,7 +72,7 @@ def _pairs(run: Remembered) -> str:
     assert run.matches is not None
     told = counted(run.matches, "pair")
     found = run.receipt.facts.get("matches_found") if run.receipt is not None else None
-    return told if found is None else f"{told}, the best one-to-one set of {found:,}"
+    return told if found is None else f"{told}, kept one to one of {found:,}"
 
 
 def _of_how_many(run: Remembered) -> str:
@@ -152,7 +152,7 @@ def _why_nothing(run: Remembered) -> str:
     if run.agreement.output.exact:
         return "an exact answer promises nothing"
     if leaked.epsilon is None:
-        return "the agreement calls your bins public, and promises nothing"
+        return "the agreement promises nothing"
     if not leaked.epsilon:
         return "nothing that noise would have to hide was shown"
     return "what it showed had been paid for before"

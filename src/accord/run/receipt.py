@@ -98,7 +98,7 @@ class _Facts(Spec):
     matches: int | None
     """Those in the output; None where not both learn pairs."""
     matches_found: int | None = None
-    """How many were found, of which the output has the best one-to-one set; not there where all are kept."""
+    """How many were found, of which the output has a one-to-one set; not there where all are kept."""
     comparisons: int
     output: _Hash
     """Also a part of a file's name, see `runs.py`."""

@@ -24,7 +24,7 @@ class Linked(Paired):
     found: PairTable
     """The pairs as rows of two tables, in an order that is the same on both sides."""
     matches_found: int | None
-    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
+    """How many pairs were found, of which these are a one-to-one set; None where all are kept."""
     comparisons: int
     bytes: int
     """Sent and received."""

@@ -52,15 +52,15 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     `dataset`, one that its owner has made with `set_budget`; by default the only one. `snapshot` says that
     this is the table as of that name: its noise is drawn and paid for once, and repeated in later runs under
     the name; without one every run is paid for. `layout` says how the file is laid out; `state` is the folder
-    of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
-    only with `force`. `tell` is called with what happens, in this thread; `reach` says how long to wait. In a
-    csv, cells that a spreadsheet would take for formulas get a quote in front, unless `raw` is set. `workers`
-    processes share the comparisons, as many as the side that wants fewer allows; by default one, or one for
-    each core where one process would take 20 seconds. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
-    "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
-    `trust_cluster`. `uncovered` is the share of your records, such as 0.05 or "5%", that may
-    share a key with too many others for the promise to hold; by default 1 %. With a larger share the run does
-    not begin. It is your own limit: neither the partner nor the agreement knows it.
+    of identity, ledger and runs, if not the usual one. A file that is already there is replaced only with
+    `force`, and a table never. `tell` is called with what happens, in this thread; `reach` says how long to
+    wait. In a csv, cells that a spreadsheet takes for formulas get a quote in front, unless `raw` is set.
+    `workers` processes share the comparisons, as many as the side that wants fewer allows; by default one, or
+    one for each core where one process would take 20 seconds. They may be on your Ray cluster: "ray",
+    "ray://HOST:PORT", "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it
+    with `trust_cluster`. `uncovered` is the share of your records, such as 0.05 or "5%", that may share a key
+    with too many others for the promise to hold; by default 1 %. With a larger share the run does not begin.
+    It is your own limit: neither the partner nor the agreement knows it.
 
     `confirm` decides whether to spend what the offer says: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent

@@ -134,7 +134,7 @@ class Simulation(Paired):
 
     @property
     def matches_found(self) -> int | None:
-        """The pairs of the first run before the best one-to-one set was kept; None where all are."""
+        """The pairs of the first run before a one-to-one set was kept; None where all are."""
         return self.runs[0].matches_found
 
     @property

@@ -40,7 +40,7 @@ class Trial:
 
     matches: int
     matches_found: int | None
-    """Of which these are the best one-to-one set; None where all are kept."""
+    """Of which these are a one-to-one set; None where all are kept."""
     comparisons: int
     dummies_a: int
     dummies_b: int

@@ -1,9 +1,9 @@
 """The state folder: where one installation keeps its identity, its ledger and what its runs need.
 
-    <folder>/identity.pem     0600   one's own key and card                                 (identity.py)
-    <folder>/state.sqlite     0600   accounts, releases, runs, partners, receipts            (log.py)
-    <folder>/contents/        0700   what is too long for it, by its digest                  (log.py)
-    <folder>/runs/<run>/      0700   what grows while a run is under way: journal, transcripts (runs.py)
+    <folder>/identity.pem     0600   one's own key and card                                (identity.py)
+    <folder>/state.sqlite     0600   accounts, releases, runs, partners, receipts          (log.py)
+    <folder>/contents/        0700   what is too long for it, by its digest                (log.py)
+    <folder>/runs/<run>/      0700   what grows while a run is under way: its journal      (runs.py)
 
 The folder is named by the caller or is `accord` in the user's XDG state folder. Whoever reads it can take the
 noise off what the partner saw, so nothing in it is open to others.

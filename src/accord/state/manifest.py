@@ -85,7 +85,7 @@ class Manifest:
     matches: int | None = None
     """The pairs of the output, once there is a receipt."""
     matches_found: int | None = None
-    """The pairs that were found, where only the best one-to-one set of them is kept."""
+    """The pairs that were found, where only a one-to-one set of them is kept."""
     answer: tuple[tuple[int, int], ...] | None = None
     """What both learned where nobody is shown, once there is a receipt: `answers.decode_answer`."""
     phases: dict[str, float] | None = None

@@ -1,8 +1,9 @@
 """How the coordinators tell each other who their workers are: certificates, and halves of routing tokens.
 
 Over the coordinators' own channel, which is authenticated by the cards; so worker i of one side can demand
-the very certificate of worker i of the other, byte for byte, and no authority is needed for it. For each
-worker
+the very certificate of worker i of the other, byte for byte, and no authority is needed for it.
+
+Each is told as
 
     2      the length of its certificate
     1022   the certificate in DER, and zeros

@@ -51,7 +51,7 @@ class Outcome:
     partner_fields: Columns = field(default_factory=dict, repr=False)
     """The encoded fields that the partner's records brought along, until the pairs are chosen by them."""
     matches_found: int | None = None
-    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
+    """How many pairs were found, of which these are a one-to-one set; None where all are kept."""
     hidden: bool = False
     """Whether a side learns no pairs: with an answer, or with pairs for the other side alone."""
     answer: Answered | None = None

@@ -1,8 +1,8 @@
 """The labels of all bits of an evaluation: each side takes those of its own, before anything is garbled.
 
 The bits are those of its rows and, for each pair, one that is random: its mask. Labels are rows of the OT
-extension, and all choices are checked (`transfer/checked.py`). A row has one label a bit in
-all pairs that it is in: so who evaluates has chosen its inputs once and for all, before it sees a table.
+extension, and all choices are checked (`transfer/checked.py`). A row has one label a bit in all pairs that it
+is in: so who evaluates has chosen its inputs once and for all, before it sees a table.
 """
 
 from __future__ import annotations
