@@ -31,7 +31,6 @@ def depth(node: Any) -> int:
 
 
 DOTTED = "a" + ".a" * MOST_PARTS
-DEEPER = MOST_DEPTH + 1
 
 BEYOND = {
     "a key": f"{DOTTED} = 1",

@@ -7,7 +7,6 @@ in the same process, or in another, is honest. None of them needs anything that 
                    exactly if that bit of A's row is 0 and the row no dummy: each row of B reads one bit of
                    every row that it meets. B reports that nothing matches.
     garble_wrongly `dual`: a wrong table, which makes an answer a coin if a bit is 1, and not if it is 0.
-    say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
 """
 
@@ -124,7 +123,7 @@ class _Probe(BatchSide):
         return np.zeros(self.batch.pairs, np.int64)
 
 
-def say_always(mine: BatchSide, answer: int) -> Party[NDArray[np.bool_]]:
+def _say_always(mine: BatchSide, answer: int) -> Party[NDArray[np.bool_]]:
     """B's side of a batch, which tells A the same answer for every pair; B has the true ones."""
     party, sends = run_b(mine), 0
     reply: Buffer | None = None
@@ -149,7 +148,7 @@ def read_filters() -> Iterator[Loot]:
 
     def probe(mine: BatchSide) -> Party[NDArray[np.bool_]]:
         asking = _Probe(mine.ends, mine.entropy, mine.program, mine.batch, mine._own)
-        bits = yield from say_always(asking, 0)
+        bits = yield from _say_always(asking, 0)
         batch = mine.batch
         rows, places = batch.of_a(batch.a_rows), batch.of_b(batch.b_rows) % BITS
         loot.filters[rows, places] = ~bits
@@ -178,7 +177,7 @@ def claim_all() -> Iterator[None]:
     true = DiscloseAtEnd._require_matches
 
     def claim(mine: BatchSide) -> Party[NDArray[np.bool_]]:
-        return np.ones_like((yield from say_always(mine, 1)))
+        return np.ones_like((yield from _say_always(mine, 1)))
 
     def believe(self: DiscloseAtEnd, some: Any, theirs: Any) -> None:
         if self._mine.side is Side.A:
