@@ -26,8 +26,8 @@ def test_commands_answer_as_printed(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.S)
-    for command in block.split("$ ")[1:]:
+    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.S)
+    for command in (command for block in blocks for command in block.split("$ ")[1:]):
         line, printed = command.split("\n", 1)
         monkeypatch.setattr(sys, "argv", shlex.split(line))
         with pytest.raises(SystemExit) as ended:

@@ -256,7 +256,7 @@ def _tell_promises(agreement: Agreement) -> str:
     for side in Side:
         told = agreement.leakage(side)
         promises.append(f"{agreement.party(side)}: {describe_cost(told.cost)}")
-    return f"{'; '.join(promises)}. Proof: `accord audit` computes δ."
+    return f"{'; '.join(promises)}. Proof: `accord audit agreement` computes δ."
 
 
 def _signed(agreement: Agreement, receipt: Receipt | None) -> Iterator[Markdown]:
