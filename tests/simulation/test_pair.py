@@ -233,6 +233,15 @@ def test_a_protocol_that_finds_beyond_its_blocking_is_measured_there() -> None:
     assert 0 < found.recall <= found.precision == 1.0
 
 
+def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    from accord.protocols import intersection
+
+    monkeypatch.setattr(intersection, "MOST_LINES", 100)
+    made = generate_products(200, None, 1)
+    with pytest.raises(UsageError, match="more than"):
+        accord.simulate(made.a, made.b, adjust(starter("products"), protocol="psi"))
+
+
 def composite_passes(records: int) -> Agreement:
     """The starter for people under ε = 1, with three keys of two fields each; one bucket for as many records
     as a bin has dummies (docs/blocking.md)."""
