@@ -21,7 +21,7 @@ from accord.planning.plan import PlanQuestion, agreed_network, make_plan
 from accord.wording import lasting, sized
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "choices.csv"
-KINDS = ("people", "products", "places")
+KINDS = ("people", "products")
 SIZES = (100, 1_000, 5_000, 10_000, 100_000, 1_000_000, 10_000_000)
 COLUMNS = (
     "kind", "records", "choice", "epsilon", "recall", "covered", "comparisons", "bytes", "seconds", "same",

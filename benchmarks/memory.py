@@ -23,12 +23,12 @@ import accord
 from accord.agreement.adjusting import adjust
 from accord.agreement.file import read_agreement
 from accord.datasets.people import generate_people
-from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.side import Side
 from accord.table.sinks.files import write_table
 from benchmarks.linkage import DATA, introduce, link, outcomes, ports
 from reproduction.paper_data import taxi
+from reproduction.places import generate_places, places_agreement
 
 
 class Peak:
@@ -68,7 +68,7 @@ def make(kind: str, count: int, folder: Path) -> None:
     elif kind == "people":
         made, agreed = generate_people(count, None, 1), starter("people")
     else:
-        made, agreed = generate_places(count, None, 1), starter("places")
+        made, agreed = generate_places(count, None, 1), places_agreement()
     write_table(made.a, folder / "A.parquet")
     write_table(made.b, folder / "B.parquet")
     (folder / "agreement.toml").write_text(agreed.to_toml())

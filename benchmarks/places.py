@@ -10,9 +10,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import accord
-from accord.datasets.places import THETA, generate_places
-from accord.datasets.starter import starter
 from accord.table.sinks.files import write_table
+from reproduction.places import THETA, generate_places, places_agreement
 
 RECORDS = 300_000
 
@@ -21,12 +20,12 @@ def run() -> None:
     made = generate_places(RECORDS, None, 1)
     # Compile kernels before the clock starts: it happens once a machine.
     small = generate_places(100, None, 1)
-    accord.simulate(small.a, small.b, starter("places"))
+    accord.simulate(small.a, small.b, places_agreement())
     with tempfile.TemporaryDirectory() as folder:
         a, b = Path(folder) / "a.csv", Path(folder) / "b.csv"
         write_table(made.a, a)
         write_table(made.b, b)
-        result = accord.simulate(a, b, starter("places"))
+        result = accord.simulate(a, b, places_agreement())
     points = [
         np.column_stack([np.asarray(t[n], float) for n in ("lat", "lon", "hour")]) for t in (made.a, made.b)
     ]

@@ -31,7 +31,6 @@ from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement, OtOptions
 from accord.datasets.generated import Generated
 from accord.datasets.people import generate_people
-from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
@@ -48,6 +47,7 @@ from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.pair import load_both, make_mine, release_of
 from reproduction.paper_data import abt_buy, taxi
+from reproduction.places import generate_places, places_agreement
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "plan.csv"
@@ -88,7 +88,8 @@ def _made(seed: int, kind: str, records: int, epsilon: str, sparse: bool) -> tup
         "places": generate_places,
         "people": generate_people,
     }
-    return make[kind](records, None, seed, sparse), adjust(starter(kind), epsilon=epsilon)
+    agreed = places_agreement() if kind == "places" else starter(kind)
+    return make[kind](records, None, seed, sparse), adjust(agreed, epsilon=epsilon)
 
 
 def _paper(seed: int, kind: str, records: int, epsilon: str) -> tuple[Generated, Agreement]:

@@ -55,6 +55,7 @@ from accord.table.sinks.files import write_table
 from benchmarks.engines import SocketChannel
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
+from reproduction.places import places_agreement
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "routed.csv"
 PLANNED = RESULTS.with_name("routed-plan.csv")
@@ -112,7 +113,7 @@ def price_all() -> None:
 
 
 def _places() -> Agreement:
-    plain = starter("places").model_dump(mode="json")
+    plain = places_agreement().model_dump(mode="json")
     metres = {"type": "number", "min": 0, "max": EDGE - 1, "step": 1}
     plain["fields"] = {"east": metres, "north": metres}
     plain["rule"] = f"euclidean(east, north) <= {NEAR}"

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
-from accord.datasets.starter import starter
 from accord.entropy import System
 from accord.fields.load import load_records
 from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
@@ -42,6 +41,7 @@ from accord.side import Side
 from accord.table.sinks.files import write_table
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
+from reproduction.places import places_agreement
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "scale.csv"
 COLUMNS = (
@@ -69,7 +69,7 @@ def edge(records: int) -> int:
 
 def agree(records: int) -> Agreement:
     """The starter for places, with such a map."""
-    plain = starter("places").model_dump(mode="json")
+    plain = places_agreement().model_dump(mode="json")
     metres = {"type": "number", "min": 0, "max": edge(records) - 1, "step": 1}
     plain["fields"] = {"hour": plain["fields"]["hour"], "east": metres, "north": metres}
     plain["rule"] = f"same(hour) and euclidean(east, north) <= {REACH}"

@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 
 from accord import Agreement
 from accord.datasets.generated import Generated
-from accord.datasets.places import generate_places
 from accord.datasets.products import BRANDS, generate_products
 from reproduction.counting import Counter
 from reproduction.paper_data import FIRST_DAY, abt_buy, abt_buy_agreement, taxi, taxi_agreement
+from reproduction.places import generate_places
 from reproduction.sources import FOLDERS, GENERATED, find_files
 
 PAPER, OURS = "paper-2017", "geometric"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from accord import Agreement
 from accord.datasets.generated import Generated, ids, pair_up
-from accord.datasets.places import THETA
+from reproduction.places import THETA
 
 FIRST_DAY = date(2026, 1, 1)
 BOX = 40.711720, -74.006600, 40.786770, -73.929670

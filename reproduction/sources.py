@@ -66,8 +66,8 @@ _GATHERED = (
 _GENERATORS = {
     "ab": "accord.datasets.products.generate_products",
     "products": "accord.datasets.products.generate_products, sparse",
-    "taxi": "accord.datasets.places.generate_places",
-    "places": "accord.datasets.places.generate_places, sparse",
+    "taxi": "reproduction.places.generate_places",
+    "places": "reproduction.places.generate_places, sparse",
 }
 
 

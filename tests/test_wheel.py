@@ -50,7 +50,7 @@ def test_it_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None:
         for path in (ROOT / "src").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in path.parent.name
     }
-    assert {"accord/py.typed", "accord/datasets/products.toml", "accord/datasets/places.toml"} <= source
+    assert {"accord/py.typed", "accord/datasets/products.toml"} <= source
     assert {f"accord/{package}/__init__.py" for package in ("cli", "privacy", "secure/ot")} <= source
     assert {name for name in names(wheel) if not name.startswith(f"{INFO}/")} == source
 

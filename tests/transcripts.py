@@ -21,7 +21,6 @@ import pytest
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.datasets.generated import Generated
-from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
@@ -33,6 +32,7 @@ from accord.side import Side
 from accord.simulation.pair import load_both, start_party
 from accord.state.journal import scan
 from accord.table.sources.opening import TableLike
+from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.test_routed import agreement as routed
 from tests.protocols.test_routed_answers import ANSWERS, asking
@@ -114,7 +114,8 @@ def _generated(
     name: str, generate: Callable[..., Generated]
 ) -> tuple[Callable[[], Agreement], tuple[pa.Table, pa.Table]]:
     made = generate(80, overlap=None, seed=3)
-    return lambda: adjust(starter(name), epsilon="4", delta="1e-3"), (made.a, made.b)
+    agreed = places_agreement() if name == "places" else starter(name)
+    return lambda: adjust(agreed, epsilon="4", delta="1e-3"), (made.a, made.b)
 
 
 def _digest(*parts: bytes) -> str:

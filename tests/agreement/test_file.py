@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.file import parse_agreement, read_agreement, require_sound
-from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
 from accord.rules.rule import Within
 from accord.rules.words import same
+from reproduction.places import places_text
 from tests.agreement.faulty import TEXT, faults, line_of
 
 
@@ -116,7 +116,7 @@ def test_crossed_fields_need_one_encoding_and_missing_its_policy(rule: str, prob
 
 
 def test_a_slip_of_a_whole_part_names_the_part() -> None:
-    text = starter_text("places", "00000000").replace("reach = 0.001", "")
+    text = places_text().replace("reach = 0.001", "")
     assert faults(text)[0].startswith(
         f"line {line_of('[[blocking]]', text) + 6}, blocking[2]: reach belongs to"
     )

@@ -8,8 +8,8 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
-from accord.datasets.starter import starter, starter_text
 from accord.errors import AgreementError
+from reproduction.places import places_agreement, places_text
 from tests.agreement.faulty import TEXT, faults, line_of
 
 
@@ -62,16 +62,12 @@ def test_one_to_one_by_score_needs_the_fields_of_the_rule_disclosed() -> None:
 
 
 def test_too_many_bins_are_refused_with_their_number() -> None:
-    text = (
-        starter_text("places", "00000000")
-        .replace("cell = 0.02", "cell = 0.00001")
-        .replace("0.001", "0.00001")
-    )
+    text = places_text().replace("cell = 0.02", "cell = 0.00001").replace("0.001", "0.00001")
     assert "1,536,000,000 bins" in faults(text)[0]
 
 
 def test_a_grid_must_fit_its_fields() -> None:
-    text = starter_text("places", "00000000")
+    text = places_text()
     assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
     assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
     assert "reach belongs to style" in faults(text.replace("reach = 0.001", ""))[0]
@@ -190,7 +186,7 @@ def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
 
 
 def test_a_record_is_in_no_more_bins_than_noise_can_hide() -> None:
-    plain = starter("places").model_dump(mode="json")
+    plain = places_agreement().model_dump(mode="json")
     grid = {"kind": "grid", "fields": ["lat", "lon"], "cell": "0.02", "style": "replicate", "reach": "0.001"}
     blocking = {"pass": [{"parts": [grid]} for _ in range(17)]}
     with pytest.raises(AgreementError, match="into 68 bins, but noise can hide it in at most 64"):

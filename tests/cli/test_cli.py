@@ -23,6 +23,7 @@ from accord.cli import app
 from accord.cli.steps import STEPS
 from accord.table.layout import Layout, read_layout
 from accord.workers.resources import count_cores
+from reproduction.places import places_text
 from tests.cli.terminal import accord, accord_process
 
 
@@ -296,7 +297,7 @@ def test_a_linkage_finds_out_nothing_and_says_who_does(shop: Path, tmp_path: Pat
 
 
 def test_bad_places(tmp_path: Path) -> None:
-    assert accord(tmp_path, "init", "--template", "places").returncode == 0
+    (tmp_path / "agreement.toml").write_text(places_text())
     (tmp_path / "p.csv").write_text("id,lat,lon,hour\n1,95.0,-74,3\n2,nan,-74,3\n3,40.75,-74,24\n")
     done = accord(tmp_path, "check", "agreement.toml", "p.csv")
     assert done.returncode == 4
@@ -329,9 +330,11 @@ def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> N
     arguments = ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out"]
     refused(shop, 5, "ending must be", *arguments, "pairs.doc")
     refused(shop, 5, "no folder", *arguments, str(tmp_path / "none" / "pairs.csv"))
-    assert accord(tmp_path, "generate", "places", "--records", "5", "--out", "new/folder").returncode == 0
+    assert accord(tmp_path, "generate", "products", "--records", "5", "--out", "new/folder").returncode == 0
     assert (
-        accord(tmp_path, "generate", "places", "--records", "6", "--out", "new/folder", "--force").returncode
+        accord(
+            tmp_path, "generate", "products", "--records", "6", "--out", "new/folder", "--force"
+        ).returncode
         == 0
     )
 

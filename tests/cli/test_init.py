@@ -363,7 +363,7 @@ def test_slips_on_the_command_line(options: list[str], message: str, shop: Path)
 
 
 def test_a_template_needs_no_data(tmp_path: Path) -> None:
-    for number, kind in enumerate(("people", "products", "places")):
+    for number, kind in enumerate(("people", "products")):
         run(tmp_path, "--template", kind, "--out", f"{number}.toml")
         read_agreement(tmp_path / f"{number}.toml")
     assert "accord init --from MY.csv" in run(tmp_path, code=2).stderr

@@ -9,20 +9,21 @@ import pytest
 
 import accord
 from accord.datasets.generated import Generated, pair_up
-from accord.datasets.places import HEIGHT, SOUTH, THETA, WEST, WIDTH, generate_places
 from accord.datasets.products import BRANDS, MOST_DAYS, generate_products
 from accord.datasets.starter import starter
 from accord.fields.schema import CategoryField, DateField
 
 Make = Callable[[int, float | None, int, bool], Generated]
-MAKERS: list[tuple[str, Make]] = [("products", generate_products), ("places", generate_places)]
+STARTER = starter("products")
 
 
-@pytest.mark.parametrize(("kind", "make"), MAKERS)
+@pytest.mark.parametrize(("make", "agreed"), [(generate_products, STARTER)])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("records", [1, 7, 400])
 @pytest.mark.parametrize("overlap", [None, 0.0, 0.3, 1.0])
-def test_shape_and_fit(kind: str, make: Make, sparse: bool, records: int, overlap: float | None) -> None:
+def test_shape_and_fit(
+    make: Make, agreed: accord.Agreement, sparse: bool, records: int, overlap: float | None
+) -> None:
     made, again = make(records, overlap, 5, sparse), make(records, overlap, 5, sparse)
     assert made.a.equals(again.a)
     assert made.b.equals(again.b)
@@ -35,23 +36,23 @@ def test_shape_and_fit(kind: str, make: Make, sparse: bool, records: int, overla
         assert made.truth.num_rows == 0
     if overlap == 1.0:
         assert made.truth.num_rows > 0
-    accord.simulate(made.a, made.b, starter(kind))  # raises if the data does not fit the starter
+    accord.simulate(made.a, made.b, agreed)  # raises if the data does not fit the starter
 
 
-@pytest.mark.parametrize(("kind", "make"), MAKERS)
+@pytest.mark.parametrize(("make", "agreed"), [(generate_products, STARTER)])
 @pytest.mark.parametrize("records", [3_000, pytest.param(300_000, marks=pytest.mark.slow)])
-def test_few_match_in_the_sparse_variant(kind: str, make: Make, records: int) -> None:
+def test_few_match_in_the_sparse_variant(make: Make, agreed: accord.Agreement, records: int) -> None:
     made = make(records, None, 2, True)
-    found = accord.simulate(made.a, made.b, starter(kind)).pairs
+    found = accord.simulate(made.a, made.b, agreed).pairs
     matching = len(set(found["id_a"].to_pylist()))
     assert 0.01 < matching / records < 0.08
     assert made.truth.num_rows == records // 50
 
 
-@pytest.mark.parametrize(("kind", "make"), MAKERS)
-def test_truth_is_mostly_found(kind: str, make: Make) -> None:
+@pytest.mark.parametrize(("make", "agreed"), [(generate_products, STARTER)])
+def test_truth_is_mostly_found(make: Make, agreed: accord.Agreement) -> None:
     made = make(3_000, None, 2, False)
-    found = accord.simulate(made.a, made.b, starter(kind)).pairs
+    found = accord.simulate(made.a, made.b, agreed).pairs
     pairs = set(zip(found["id_a"].to_pylist(), found["id_b"].to_pylist(), strict=True))
     true = set(zip(made.truth["id_a"].to_pylist(), made.truth["id_b"].to_pylist(), strict=True))
     # A point moved uniformly in a square of side 2θ stays within θ with probability π/4.
@@ -77,21 +78,7 @@ def test_starters_match_the_generators() -> None:
     assert fields["brand"].values == BRANDS
     assert isinstance(fields["day"], DateField)
     assert fields["day"].high == MOST_DAYS - 1
-    for kind in ("products", "places"):
-        agreed = starter(kind)
-        assert not agreed.plan.losses(agreed.rule), "the starter's blocking must be complete"
-
-
-def test_places_lie_in_the_papers_box() -> None:
-    made = generate_places(5_000, 0.5, 1)
-    lat, lon = np.asarray(made.a["lat"]), np.asarray(made.a["lon"])
-    assert SOUTH <= lat.min() <= lat.max() <= SOUTH + HEIGHT + 1e-6
-    assert WEST <= lon.min() <= lon.max() <= WEST + WIDTH + 1e-6
-    left = dict(zip(made.a["id"].to_pylist(), lat.tolist(), strict=True))
-    right = dict(zip(made.b["id"].to_pylist(), np.asarray(made.b["lat"]).tolist(), strict=True))
-    pairs = zip(made.truth["id_a"].to_pylist(), made.truth["id_b"].to_pylist(), strict=True)
-    assert all(abs(left[i] - right[j]) <= THETA + 2e-6 for i, j in pairs)
-    assert made.truth.num_rows == 2_500
+    assert not STARTER.plan.losses(STARTER.rule), "the starter's blocking must be complete"
 
 
 def test_pair_up() -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.datasets.places import HEIGHT, THETA, WIDTH, generate_places
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import exact_delta
+from reproduction.places import HEIGHT, THETA, WIDTH, generate_places
 
 PAGE = (Path(__file__).parents[2] / "docs" / "maths.md").read_text()
 

@@ -41,7 +41,7 @@ def test_a_table_of_options_has_their_defaults_and_ranges() -> None:
     row = next(line for line in COMMAND_PAGES["link"].splitlines() if line.startswith("| `--wait"))
     assert row.startswith("| `--wait NUMBER` | ")
     assert row.endswith(" From 1 to 2,592,000. | `600` |")
-    assert "| `kind` | `products`, `places` or `people`: " in COMMAND_PAGES["generate"]
+    assert "| `kind` | `products` or `people`: " in COMMAND_PAGES["generate"]
 
 
 def test_exit_codes_of_a_command_are_told_as_the_page_of_all_has_them() -> None:

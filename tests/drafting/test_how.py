@@ -19,9 +19,7 @@ MIXES = ("given surname birth sex postcode", "text category price", "text latitu
 
 
 @pytest.mark.parametrize("size", [*SIZES, *(pytest.param(size, marks=SLOW) for size in LARGE)])
-@pytest.mark.parametrize(
-    "kind", ["people", pytest.param("products", marks=SLOW), pytest.param("places", marks=SLOW)]
-)
+@pytest.mark.parametrize("kind", ["people", pytest.param("products", marks=SLOW)])
 def test_a_template_is_what_a_plan_chooses(kind: str, size: int) -> None:
     agreed = parse_agreement(fit_template(kind, "00000000", (size, size)), kind)
     found = make_plan(agreed, PlanQuestion((size, size), agreed_network(agreed)))

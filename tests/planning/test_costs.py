@@ -10,7 +10,6 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
-from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.network import Network
@@ -63,18 +62,14 @@ def test_workers_share_the_comparisons_and_nothing_else() -> None:
         assert found[n].seconds.expected < found[1].seconds.expected
 
 
-CASES = {"products": None, "places": None, "all pairs": "all-pairs"}
+CASES = {"products": None, "all pairs": "all-pairs"}
 """The protocol, if not the agreed one."""
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.slow if case == "places" else ()) for case in CASES]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(case: str) -> None:
-    kind = "places" if case == "places" else "products"
-    make = generate_places if kind == "places" else generate_products
-    made = make(150, None, 1, True)
-    agreed = adjust(starter(kind), protocol=CASES[case], greedy=False)
+    made = generate_products(150, None, 1, True)
+    agreed = adjust(starter("products"), protocol=CASES[case], greedy=False)
     run = simulate(made.a, made.b, agreed, engine="ot", seed=1).runs[0]
     found = planned(agreed, made, run.matches)
     assert found.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)

@@ -16,7 +16,7 @@ from accord.side import Side
 from tests.protocols.worlds import agreement
 
 
-@pytest.mark.parametrize("kind", ["people", "products", "places"])
+@pytest.mark.parametrize("kind", ["people", "products"])
 def test_templates_are_met_by_most_of_their_pairs(kind: str) -> None:
     agreed = starter(kind)
     found = make_up_pairs(agreed)

@@ -6,18 +6,18 @@ import numpy as np
 import pyarrow as pa
 
 from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
-from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.planning.recall import err, jitter, recall_of, share_met
 from accord.rules.evaluate import Tables, holds
+from reproduction.places import generate_places, places_agreement
 from tests.protocols.worlds import agreement, passes, records
 
 
-def sample(kind: str, table: pa.Table) -> tuple[Records, Records]:
-    agreed = starter(kind)
+def sample(agreed: Agreement, table: pa.Table) -> tuple[Records, Records]:
     where = {name: name for spec in agreed.fields.items() for name in spec[1].columns(spec[0])}
 
     def load(some: pa.Table) -> Records:
@@ -29,7 +29,7 @@ def sample(kind: str, table: pa.Table) -> tuple[Records, Records]:
 
 def test_people_err_and_most_are_still_found() -> None:
     agreed = starter("people")
-    a, b = sample("people", generate_people(600, None, 0).a)
+    a, b = sample(agreed, generate_people(600, None, 0).a)
     assert a.ids.equals(b.ids)
     rows = np.arange(len(a))
     accepted = holds(agreed.rule, Tables(agreed.fields, a.columns, b.columns), rows, rows)
@@ -43,8 +43,8 @@ def test_people_err_and_most_are_still_found() -> None:
 
 
 def test_numbers_move_no_farther_than_the_rule_accepts_alone() -> None:
-    agreed = starter("places")
-    a, b = sample("places", generate_places(500, None, 0, True).a)
+    agreed = places_agreement()
+    a, b = sample(agreed, generate_places(500, None, 0, True).a)
     for name in ("lat", "lon"):
         moved = np.abs(a.columns[name].values - b.columns[name].values)  # type: ignore[union-attr]
         assert 0 < moved.max() <= 1000
@@ -54,7 +54,7 @@ def test_numbers_move_no_farther_than_the_rule_accepts_alone() -> None:
 
 
 def test_what_is_complete_finds_all() -> None:
-    for agreed in (starter("products"), starter("places"), agreement(protocol="all-pairs")):
+    for agreed in (starter("products"), places_agreement(), agreement(protocol="all-pairs")):
         assert recall_of(agreed.task, 1.0) == 1.0
 
 

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 import accord
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.datasets.places import generate_places
-from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, PeerError, UsageError
 from accord.fields.load import load_records
@@ -40,6 +38,7 @@ from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Send, receive, run_pair
 from accord.side import Side
+from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.liars import OF_MATCHES, Change, check_flipped, run_altered
 from tests.protocols.views import View, views
@@ -146,7 +145,7 @@ def test_thousands_of_tables(
 
 def test_cells_may_be_too_many_to_list() -> None:
     """Those of the whole earth, from a draft whose owner names no range."""
-    plain, made = starter("places").model_dump(mode="json"), generate_places(60, None, 3)
+    plain, made = places_agreement().model_dump(mode="json"), generate_places(60, None, 3)
     for name in ("lat", "lon"):
         plain["fields"][name] = {"type": plain["fields"][name]["type"]}
     grid = {"kind": "grid", "fields": ["lat", "lon"], "cell": "0.002", "style": "replicate", "reach": "0.001"}

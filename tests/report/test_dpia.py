@@ -49,7 +49,7 @@ def _changed(agreed: Agreement, **changes: Any) -> Agreement:
 
 ROUTED = faults.agreement("routed")
 AGREEMENTS = {
-    **{kind: starter(kind) for kind in ("products", "places", "people")},
+    **{kind: starter(kind) for kind in ("products", "people")},
     "psi": faults.agreement("psi"),
     "all-pairs": agreement(protocol="all-pairs"),
     "routed": ROUTED,

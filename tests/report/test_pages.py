@@ -22,6 +22,7 @@ from accord.report.simulation_page import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered, remember
 from accord.side import Side
 from accord.simulation.pair import simulate
+from reproduction.places import places_agreement
 from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
@@ -75,7 +76,7 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     yield "answer", describe_run(_answered(known))
     gone = Forgotten("r", "bob", "table", "", "00", "2026", known.charged, known.account)
     yield "forgotten", describe_forgotten(gone)
-    yield "plan", describe_plan(plan(starter("places"), records=(400, 400)))
+    yield "plan", describe_plan(plan(places_agreement(), records=(400, 400)))
     yield "simulated", _simulated()
 
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from accord.datasets.starter import starter
 from accord.forecast.plan import plan
 from accord.planning.figures import Plan
 from accord.report.plan_page import describe_plan
 from accord.wording import lasting
+from reproduction.places import places_agreement
 from tests.report.outline import Outline, require_quiet, rows_of
 
 
 @pytest.fixture(scope="module")
 def found() -> Plan:
     """From counts; the machine is measured for it."""
-    return plan(starter("places"), records=(400, 400))
+    return plan(places_agreement(), records=(400, 400))
 
 
 def test_a_plan_says_what_to_take_and_who_may_see_it(found: Plan) -> None:

@@ -9,6 +9,7 @@ from accord.report.rule_table import describe_rule
 from accord.rules.breakdown import score_rows
 from accord.rules.rule import Score
 from accord.rules.text import parse_rule
+from reproduction.places import places_agreement
 from tests.report.outline import rows_of
 
 
@@ -28,4 +29,4 @@ def test_lines_are_within_each_other_as_the_rule_is() -> None:
 
 
 def test_names_of_fields_cannot_break_a_page() -> None:
-    assert "<b>" not in describe_rule(starter("places").rule & parse_rule("same(b)"))
+    assert "<b>" not in describe_rule(places_agreement().rule & parse_rule("same(b)"))

@@ -9,13 +9,13 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
-from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.report.pair_cards import PairView
 from accord.report.simulation_page import PairCells, describe_simulation
 from accord.side import Side
 from accord.simulation.known import split
 from accord.simulation.pair import Simulation, simulate
+from reproduction.places import generate_places, places_agreement
 from tests.report.outline import Outline, require_quiet, rows_of
 
 
@@ -85,7 +85,7 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
 
 def test_bins_are_drawn_with_their_dummies() -> None:
     places = generate_places(40, None, 1)
-    result = simulate(places.a, places.b, adjust(starter("places"), epsilon="8", delta="1e-3"), seed=1)
+    result = simulate(places.a, places.b, adjust(places_agreement(), epsilon="8", delta="1e-3"), seed=1)
     page = describe_simulation(result, None)
     assert "How bins fill up with dummies" in Outline(page).headings
     for side, (real, dummies) in result.filled.items():

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
-from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.simulation.pair import simulate
 from reproduction.counting import Counter
+from reproduction.places import generate_places, places_agreement
 
 
 def small(protocol: dict[str, Any], style: str) -> Agreement:
@@ -83,7 +83,7 @@ def test_products_and_places_at_a_size_with_many_rounds(greedy: bool) -> None:
     made = generate_products(2_000, None, 3)
     _same(made.a, made.b, adjust(starter("products"), greedy=greedy, prune=10), "paper-2017", runs=2)
     made = generate_places(3_000, None, 3)
-    _same(made.a, made.b, adjust(starter("places"), greedy=greedy))
+    _same(made.a, made.b, adjust(places_agreement(), greedy=greedy))
 
 
 def test_disclosed_are_the_records_that_match() -> None:

@@ -103,7 +103,7 @@ def test_what_is_not_allowed_would_be_noticed(source: str, fault: str) -> None:
     [
         "import accord\naccord.simulate, accord.Agreement",
         "from accord import Agreement, __version__",
-        "from accord.datasets.places import THETA\nfrom accord.datasets import places",
+        "from accord.datasets.people import DOTTED\nfrom accord.datasets import people",
         "from accord.protocols.psi import Psi",
         "import numpy\nfrom reproduction.lab import Lab\nfrom . import lab",
     ],

@@ -16,7 +16,6 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.cli.simulate import report, words
 from accord.datasets.people import generate_people
-from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.entropy import Seeded
@@ -27,6 +26,7 @@ from accord.side import Side
 from accord.simulation.pair import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
 from accord.simulation.truth import read_truth, score
 from accord.table.sinks.files import write_table
+from reproduction.places import generate_places, places_agreement, places_text
 from tests.fields.made_ids import read_made
 
 
@@ -68,8 +68,8 @@ def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() ->
 
 def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
     made = generate_places(2_000, None, 3)
-    text = starter_text("places", "00000000")
-    replicated = accord.simulate(made.a, made.b, starter("places"))
+    text = places_text()
+    replicated = accord.simulate(made.a, made.b, places_agreement())
     grid = text.replace('style = "replicate"\nreach = 0.001', 'style = "neighbours"')
     neighbours = accord.simulate(made.a, made.b, parse_agreement(grid.replace("cell = 0.02", "cell = 0.005")))
     assert ids(replicated) == ids(neighbours)
@@ -85,7 +85,7 @@ def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_candidate_pairs_are_those_that_meet(seed: int) -> None:
     made_a, made_b = generate_places(40, None, seed), generate_places(50, None, seed + 9)
-    agreed = starter("places")
+    agreed = places_agreement()
     left, right = (load_records(t, agreed.fields, "00") for t in (made_a.a, made_b.b))
     tables = Tables(agreed.fields, left.columns, right.columns)
     i, j = (grid.ravel() for grid in np.indices((40, 50), dtype=np.int64))
@@ -129,7 +129,7 @@ def test_the_faults_of_both_tables_are_listed_together() -> None:
 
 def test_thresholds_beyond_any_distance() -> None:
     made = generate_places(30, None, 1)
-    text = starter_text("places", "00000000").replace("<= 0.001", "<= 1e30")
+    text = places_text().replace("<= 0.001", "<= 1e30")
     assert accord.simulate(made.a, made.b, parse_agreement(text)).all_matches > 30
 
 
@@ -188,7 +188,7 @@ def test_a_real_engine_in_simulation(engine: str) -> None:
 def test_paper_scale() -> None:
     """300,000 + 300,000 places: exact."""
     made = generate_places(300_000, None, 1)
-    result = accord.simulate(made.a, made.b, starter("places"))
+    result = accord.simulate(made.a, made.b, places_agreement())
     assert result.recall == 1.0
     assert result.matches > 300_000
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 class Data(StrEnum):
     products = "products"
-    places = "places"
     people = "people"
 
 
@@ -67,13 +66,11 @@ def generate(
 
 def _make(kind: Data, records: int, overlap: float | None, seed: int, dotted: bool) -> Generated:
     from accord.datasets.people import generate_people
-    from accord.datasets.places import generate_places
     from accord.datasets.products import generate_products
 
     if kind is Data.people:
         return generate_people(records, overlap, seed, dotted=dotted)
-    make = generate_products if kind is Data.products else generate_places
-    return make(records, overlap, seed)
+    return generate_products(records, overlap, seed)
 
 
 def _write_layout(path: Path, force: bool) -> None:

@@ -20,7 +20,6 @@ from accord.errors import UsageError
 
 class Kind(StrEnum):
     products = "products"
-    places = "places"
     people = "people"
 
 

@@ -13,7 +13,7 @@ from accord.agreement.disclosure import advice, learned_about
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.products import generate_products
-from accord.datasets.starter import starter, starter_text
+from accord.datasets.starter import starter
 from accord.errors import AgreementError, TooManyMatchesError, UsageError
 from accord.forecast.promises import afterwards, side_facts
 from accord.planning.recall import recall_of
@@ -23,6 +23,7 @@ from accord.privacy.events import Cost
 from accord.side import Side
 from reproduction.audit.cases import built_in, options
 from reproduction.local import local_dp
+from reproduction.places import places_text
 from reproduction.protocols.local_dp import LocalDp, LocalSide
 from tests.agreement.faulty import faults
 from tests.agreement.test_disclosure import of_protocol
@@ -90,7 +91,7 @@ def test_local_dp_takes_no_passes_and_no_grid() -> None:
     assert any(
         "local-dp has one report per record" in f for f in faults(f"{head}[protocol]\n{ONE}\n{LOCAL}\n{rest}")
     )
-    text = starter_text("places", "00000000")
+    text = places_text()
     head, rest = text[: text.index("[protocol]")], text[text.index("# What each side") :]
     assert any("block by key alone" in f for f in faults(f"{head}[protocol]\n{ONE}\n{LOCAL}\n{rest}"))
 

@@ -8,10 +8,13 @@ apart, so that only the shared ones match.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from accord import Agreement, parse_agreement
 from accord.datasets.generated import Generated, ids
 
 # The paper's bounding box: south, west, and its height and width in degrees.
@@ -24,6 +27,17 @@ _HOURS = np.array(
     [3.9, 2.8, 2.1, 1.5, 1.1, 1.0, 2.2, 3.8, 4.6, 4.7, 4.6, 4.7,
      4.9, 4.8, 5.0, 4.8, 4.1, 5.0, 6.1, 6.3, 5.9, 5.8, 5.6, 4.7]
 )  # fmt: skip
+
+
+def places_text(salt: str = "00000000") -> str:
+    """An agreement for such tables, with its comments."""
+    text = (Path(__file__).parent / "agreements" / "places.toml").read_text(encoding="utf-8")
+    return text.replace("{salt}", salt)
+
+
+def places_agreement() -> Agreement:
+    """The agreement of `places_text`."""
+    return parse_agreement(places_text(), "the agreement for places")
 
 
 def generate_places(records: int, overlap: float | None, seed: int, sparse: bool = False) -> Generated:
