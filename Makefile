@@ -67,7 +67,7 @@ slow: $(VENV)/.dev  ## what is too long for every landing: slow tests, and prope
 bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run
 	$(BIN)/python -m benchmarks
 
-quality: $(VENV)/.runtime .venv-peers/.done  ## precision, recall and F1 beside peers, in evaluation/results
+quality: $(VENV)/.figures .venv-peers/.done  ## precision, recall and F1 beside peers, in evaluation/results
 	$(BIN)/python -m reproduction quality
 
 SEED ?= 0

@@ -20,8 +20,6 @@ from accord.secure.ot.settings import Settings
 from accord.secure.party import Buffer, Effect, Party, Receive, Send, Wire, run_pair
 from accord.secure.transfer.lpn import Parameters
 from accord.side import Side
-from reproduction.engines.garbled import GarbledEngine
-from reproduction.engines.paillier import PaillierEngine
 from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
@@ -47,10 +45,15 @@ def engine_of(name: str) -> Engine:
         case "ideal":
             return IdealEngine()
         case "garbled":
+            from reproduction.engines.garbled import GarbledEngine
+
             return GarbledEngine()
         case "dual":
             return DualEngine()
         case _:
+            # Imported here: it needs an extra.
+            from reproduction.engines.paillier import PaillierEngine
+
             return PaillierEngine(packed=name == "paillier-packed", bits=512)
 
 

@@ -150,8 +150,6 @@ Formed = (
 LARGEST = 64
 """No larger divisor is tried: each costs as many products, less one."""
 
-_ONLY_BITS = "this is a sum over A's bits, not over its elements"
-
 
 @dataclass(frozen=True)
 class Form:
