@@ -88,7 +88,7 @@ def test_odd_names_are_told_like_others(name: str, tmp_path: Path) -> None:
     for words in commands:
         done = accord(tmp_path, *words)
         assert done.returncode == 5, done.stderr
-    assert accord(tmp_path, "receipt", name).returncode == 2
+    assert accord(tmp_path, "--state", "s", "receipt", name).returncode == 2
     assert accord(tmp_path, "generate", "products", "--out", "x" * 300).returncode == 5
 
 

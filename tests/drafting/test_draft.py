@@ -179,7 +179,7 @@ def test_answers_come_into_the_draft() -> None:
     fields = agreed.model_dump(mode="json")["fields"]
     assert agreed.parties.A == "city clinic"
     assert agreed.disclose.A == agreed.disclose.B == ("given", "ward")
-    assert fields["sex"]["values"] == ["m", "w", "d"]
+    assert fields["ward"]["values"] == ["a", "b"]
     assert fields["birth"]["min"] == "1890-01-01"
     assert fields["birth_year"]["min"] == "1890"
     assert fields["birth"]["missing"] == fields["birth_day"]["missing"] == "skip"

@@ -54,10 +54,6 @@ def test_a_preset_is_spelt_out() -> None:
         ({"type": "text", "encoder": "papr"}, "hash"),
         ({"type": "text", "encoder": "hash", "other": "skip"}, "every text has a hash"),
         ({"type": "text", "encoder": {"kind": "letters", "length": 25}}, "less than or equal to 24"),
-        (
-            {"type": "text", "encoder": {"kind": "letters", "length": 5}, "hash_key": "x"},
-            "letters are not: leave it out",
-        ),
         ({"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aba"}}, "appears twice"),
         (
             {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aBc\t"}},
