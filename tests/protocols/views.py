@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from accord.agreement.document import Agreement
+from accord.entropy import Seeded
 from accord.protocols.base import Task
+from accord.protocols.lines import LINE
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.secure.engine import Engine
+from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
+from tests.protocols import worlds
 from tests.protocols.worlds import run
 
 
@@ -42,3 +49,31 @@ def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View
         side: View(tuple(tape.said[side.other]), tuple(tape.sizes[side]), outcome)
         for side, outcome in ((Side.A, left), (Side.B, right))
     }
+
+
+def views_of(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int) -> dict[Side, View]:
+    """What both sides see with these tables and coins."""
+    entropy = Seeded(seed)
+    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
+    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
+    return views(agreed.task, own_a, own_b, IdealEngine())
+
+
+def require_one_shape(agreed: Agreement, sizes: tuple[int, int]) -> None:
+    """One pair matches; the other records are all alike, or all different, or at the border of the range:
+    messages have the same sizes."""
+    n, m = sizes
+    spread = [(5, 5), *((0, 2 * i) for i in range(n - 1))], [(5, 5), *((15, 2 * i) for i in range(m - 1))]
+    alike = [(5, 5), *[(0, 0)] * (n - 1)], [(5, 5), *[(15, 15)] * (m - 1)]
+    inner = [(5, 5), *((8, 2 * i) for i in range(n - 1))], [(5, 5), *((11, 7) for i in range(m - 1))]
+    shapes = {
+        tuple((v.sent, tuple(map(len, v.received)), v.outcome.comparisons) for v in seen.values())
+        for seen in (views_of(agreed, *tables, 4) for tables in (spread, alike, inner))
+    }
+    assert len(shapes) == 1
+
+
+def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
+    """All lines of an intersection that side B sends to an A that matches nothing."""
+    received = views_of(agreed, [(0, 15)] * len(b), b, seed)[Side.A].received
+    return np.frombuffer(received[1], np.uint8).reshape(-1, LINE)

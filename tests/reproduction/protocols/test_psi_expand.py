@@ -14,7 +14,6 @@ from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.protocols import intersection as module
 from accord.protocols.base import prepare
-from accord.protocols.lines import LINE
 from accord.protocols.parts.own_side import Status
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -23,7 +22,7 @@ from accord.secure.party import run_pair
 from accord.side import Side
 from tests.protocols import worlds
 from tests.protocols.liars import OF_MATCHES, Change, check_flipped, run_altered
-from tests.protocols.views import views
+from tests.protocols.views import lines_of, require_one_shape
 from tests.protocols.worlds import run
 from tests.reproduction.plugged import plugged
 from tests.rules import worlds as world
@@ -113,33 +112,9 @@ def test_an_expansion_that_is_too_large_is_refused_with_its_number(monkeypatch: 
 # -- what the messages tell --------------------------------------------------------------------------------
 
 
-def shape(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> tuple[object, ...]:
-    entropy = Seeded(4)
-    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
-    seen = views(agreed.task, own_a, own_b, IdealEngine())
-    return tuple((v.sent, tuple(map(len, v.received)), v.outcome.comparisons) for v in seen.values())
-
-
 @pytest.mark.parametrize("sizes", [(4, 6), (6, 4), (5, 5)])
 def test_sizes_of_messages_depend_on_table_sizes_and_output_alone(sizes: tuple[int, int]) -> None:
-    """One pair matches; the other records are all alike, or all different, or at the border of the range."""
-    n, m = sizes
-    spread = [(5, 5), *((0, 2 * i) for i in range(n - 1))], [(5, 5), *((15, 2 * i) for i in range(m - 1))]
-    alike = [(5, 5), *[(0, 0)] * (n - 1)], [(5, 5), *[(15, 15)] * (m - 1)]
-    inner = [(5, 5), *((8, 2 * i) for i in range(n - 1))], [(5, 5), *((11, 7) for i in range(m - 1))]
-    shapes = {shape(EXPAND, *tables) for tables in (spread, alike, inner)}
-    assert len(shapes) == 1
-
-
-def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
-    """All lines that side B sends to an A that matches nothing."""
-    entropy = Seeded(seed)
-    a = [(0, 15)] * len(b)
-    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
-    received = views(agreed.task, own_a, own_b, IdealEngine())[Side.A].received
-    return np.frombuffer(received[1], np.uint8).reshape(-1, LINE)
+    require_one_shape(EXPAND, sizes)
 
 
 def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:
