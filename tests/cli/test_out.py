@@ -38,7 +38,7 @@ def test_simulate_writes_a_table_and_replaces_none(desk: Path, home: Home) -> No
     for more in ((), ("--force",)):
         again = accord(desk, *typed, *more)
         assert again.returncode == 5
-        assert "the table already exists: drop it there first, or name another" in again.stderr
+        assert "the table already exists. Drop it first" in again.stderr
     assert home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a") == found
 
 

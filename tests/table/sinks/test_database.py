@@ -73,7 +73,7 @@ def test_no_pairs_are_an_empty_table(home: Home) -> None:
 def test_a_table_that_is_there_is_replaced_by_its_own_run_alone(home: Home) -> None:
     write_to_table(FOUND, home.address(), own=False)
     refused(
-        "the table already exists: drop it there first, or name another",
+        "the table already exists. Drop it first",
         lambda: require_table(home.address(), NAMES, own=False),
         lambda: write_to_table(FOUND, home.address(), own=False),
     )

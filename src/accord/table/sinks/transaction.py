@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from accord.table.address import quote_name
 
-THERE = "the table already exists: drop it there first, or name another"
+THERE = "the table already exists. Drop it first"
 LOCKED = "somebody else is writing there"
 NO_RIGHT = "you have no right to write there"
 FULL = "there is no room left on its disk"
