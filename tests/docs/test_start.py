@@ -155,7 +155,7 @@ def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
     if page == START:
         require_quality(tmp_path / "north-register")
         explained = re.findall(r"^\| ([^|]+) \|", page.read_text().partition("| question |")[2], re.M)
-        assert len(explained) >= 9
+        assert len(explained) >= 8
         assert [question for question in explained if question not in shown["north-register"]] == []
 
 
