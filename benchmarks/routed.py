@@ -49,7 +49,7 @@ from accord.protocols.parts.lanes import Lane
 from accord.protocols.routing import Placing, route_asked, route_listed
 from accord.protocols.sharing import Sample
 from accord.secure.party import Meter, Party, meter_party, run
-from accord.secure.prf.oblivious import Oblivious
+from accord.secure.prf.binned import Binned
 from accord.side import Side
 from accord.table.sinks.files import write_table
 from benchmarks.engines import SocketChannel
@@ -240,11 +240,12 @@ def _pass(side: Side, records: int, payloads: np.ndarray) -> Party[tuple[np.ndar
     lane = Lane(0, dict.fromkeys(Side, records), dict.fromkeys(Side, 2), Side.A)
     first, ranks = records // 2 * (side is Side.B), np.random.default_rng(1).integers(0, 2, records)
     own = Placing(np.arange(records), np.arange(first, first + records, dtype=np.uint64), ranks, 0)
-    function, none = Oblivious(side, System()), lambda count: None
+    function = Binned(side, System(), lane.bins)
+    yield from function.meet()
     if side is Side.A:
-        return (yield from route_asked(function, lane, own, words, System(), none))
+        return (yield from route_asked(function, lane, own, words, System()))
     tops = np.full(words, 1 << 63, np.uint64)
-    return own.record, (yield from route_listed(function, lane, own, payloads, tops, System(), none))
+    return own.record, (yield from route_listed(function, lane, own, payloads, tops, System()))
 
 
 def _payloads(records: int, words: int) -> np.ndarray:

@@ -151,7 +151,7 @@ def test_the_set_up() -> None:
     section = PAGE.split("## The set-up\n")[1].split("\n## ")[0]
     for tag in (setup._SESSION, base.TAG, base_kem.TAG):
         assert f"`{tag.decode()}`" in section
-    assert f"{len(oblivious._HELLO)} bytes in all" in section
+    assert f"{len(oblivious.HELLO)} bytes in all" in section
 
 
 def parted(size: str) -> list[str]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from accord.entropy import Derived, Entropy, Seeded, arrangement
 from accord.errors import NoTableError
 from accord.protocols import routing
-from accord.protocols.parts.lanes import HASHES, Lane
+from accord.protocols.parts.lanes import HASHES, EveryPair, Lane, routing_bytes, sessions
 from accord.protocols.parts.priorities import priorities
 from accord.protocols.routing import Placing, route_asked, route_listed
 from accord.rules.blocking.base import MOST_CAP
@@ -29,9 +30,11 @@ from accord.secure.okvs.cuckoo import table_bins
 from accord.secure.okvs.rows import RowHash
 from accord.secure.okvs.tables import failed
 from accord.secure.party import Party, Wire, run_pair
-from accord.secure.prf.oblivious import Clear, Function, Oblivious
+from accord.secure.prf.binned import Binned, BinnedFunction
+from accord.secure.prf.oblivious import Clear, Oblivious
+from accord.secure.prf.programmed import fetch
 from accord.side import Side
-from tests.secure.prf.test_oblivious import TINY, none
+from tests.secure.prf.test_oblivious import TINY
 from tests.secure.shares import subtract
 from tests.secure.worlds import Fixed
 
@@ -186,10 +189,20 @@ def payloads_of(count: int, words: int = 4) -> Words:
     return np.random.default_rng(count).integers(0, 1 << 64, (count, words), dtype=np.uint64)
 
 
-def functions(clear: bool, seed: str = "") -> dict[Side, Function]:
+def functions(clear: bool, bins: int = 0, seed: str = "") -> dict[Side, BinnedFunction]:
     if clear:
         return {side: Clear() for side in Side}
-    return {side: Oblivious(side, Fixed(f"{seed}{side.value}"), TINY) for side in Side}
+    return {side: Binned(side, Fixed(f"{seed}{side.value}"), bins, TINY) for side in Side}
+
+
+def asked_of(function: BinnedFunction, *rest: Any) -> Party[tuple[Ints, Words]]:
+    yield from function.meet()
+    return (yield from route_asked(function, *rest))
+
+
+def listed_by(function: BinnedFunction, *rest: Any) -> Party[Words]:
+    yield from function.meet()
+    return (yield from route_listed(function, *rest))
 
 
 class Met:
@@ -202,11 +215,13 @@ class Met:
         self.placed = {s: placing(keys[s], lane.caps[s], Fixed(f"ranks {s.value}")) for s in Side}
         lister = lane.asker.other
         self.payloads, self.tops = payloads_of(512, words), np.full(words, ONES)
-        end, coins = functions(clear, seed), {side: Fixed(f"coins {seed}{side.value}") for side in Side}
-        asked = route_asked(end[lane.asker], lane, self.placed[lane.asker], words, coins[lane.asker], none)
-        listed = route_listed(
-            end[lister], lane, self.placed[lister], self.payloads, self.tops, coins[lister], none
+        end, coins = (
+            functions(clear, lane.bins, seed),
+            {side: Fixed(f"coins {seed}{side.value}") for side in Side},
         )
+        asked = asked_of(end[lane.asker], lane, self.placed[lane.asker], words, coins[lane.asker])
+        own = self.placed[lister]
+        listed = listed_by(end[lister], lane, own, self.payloads, self.tops, coins[lister])
         if lane.asker is Side.A:
             (self.record, self.held), self.w = run_pair(asked, listed, self.wire)
         else:
@@ -309,6 +324,16 @@ def test_numbers_follow_from_sizes_and_caps() -> None:
     assert lane.bins == table_bins(150)
 
 
+def test_passes_share_a_session_until_it_has_hashed_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = [lane_of(30, 30, number=n) for n in range(5)]
+    assert sessions(lanes) == [lanes]
+    monkeypatch.setattr("accord.protocols.parts.lanes.MOST_HASHED", 2 * lanes[0].hashed)
+    assert sessions(lanes) == [lanes[:2], lanes[2:4], lanes[4:]]
+    monkeypatch.setattr("accord.protocols.parts.lanes.MOST_HASHED", 1)
+    assert sessions(lanes) == [[lane] for lane in lanes]
+    assert sessions([EveryPair(0, dict.fromkeys(Side, 3), dict.fromkeys(Side, 3), Side.A)]) == []
+
+
 TABLES: list[dict[Side, Keys]] = [
     {Side.A: keys_of(*range(6)), Side.B: keys_of(*range(6))},
     {Side.A: keys_of(*[1] * 6), Side.B: keys_of(*[1] * 6)},
@@ -325,13 +350,13 @@ def test_messages_have_the_same_sizes_whatever_the_keys(clear: bool) -> None:
 
 def test_bytes_are_those_that_were_foreseen() -> None:
     lane, wire, words = lane_of(6, 4), Wire(), 3
-    end = {side: Oblivious(side, Fixed(side.value)) for side in Side}
+    end = {side: Binned(side, Fixed(side.value), lane.bins) for side in Side}
     placed = {side: placing(keys_of(1, 2), 2, Seeded(1)) for side in Side}
-    asked = route_asked(end[Side.A], lane, placed[Side.A], words, Seeded(1), none)
+    asked = asked_of(end[Side.A], lane, placed[Side.A], words, Seeded(1))
     tops = np.full(words, ONES)
-    listed = route_listed(end[Side.B], lane, placed[Side.B], payloads_of(4, words), tops, Seeded(2), none)
+    listed = listed_by(end[Side.B], lane, placed[Side.B], payloads_of(4, words), tops, Seeded(2))
     run_pair(asked, listed, wire)
-    assert wire.bytes == lane.sent(words)
+    assert wire.bytes == routing_bytes([lane], words)
 
 
 def test_without_dummies_for_what_has_no_key_sizes_would_tell() -> None:
@@ -366,10 +391,10 @@ def test_what_a_side_holds_looks_uniform_whether_or_not_anything_met(side: str) 
         lane = lane_of(400, 400, (1, 1))
         keys = {Side.A: keys_of(*range(400)), Side.B: keys_of(*b)}
         placed = {s: placing(keys[s], 1, Seeded(1)) for s in Side}
-        zeros, tops, end = np.zeros((400, 4), np.uint64), np.full(4, ONES), functions(clear=False)
+        zeros, tops, end = np.zeros((400, 4), np.uint64), np.full(4, ONES), functions(False, lane.bins)
         (_, held), w = run_pair(
-            route_asked(end[Side.A], lane, placed[Side.A], 4, Fixed("a"), none),
-            route_listed(end[Side.B], lane, placed[Side.B], zeros, tops, Fixed("b"), none),
+            asked_of(end[Side.A], lane, placed[Side.A], 4, Fixed("a")),
+            listed_by(end[Side.B], lane, placed[Side.B], zeros, tops, Fixed("b")),
         )
         assert alike(held if side == "asker" else w) < UNIFORM
         met = (held == w).all(axis=1).sum()
@@ -385,7 +410,7 @@ def test_free_bins_with_zeros_would_be_noticed() -> None:
     assert alike(empty) > UNIFORM
 
 
-def filled_as_guessed(lane: Lane, record: Ints, function: Function, guess: int) -> bool:
+def filled_as_guessed(lane: Lane, record: Ints, function: BinnedFunction, guess: int) -> bool:
     """Whether the bins that a key's queries may be in are filled: what a lister could look at."""
     own = Placing(np.zeros(1, np.int64), np.array([guess], np.uint64), np.zeros(1, np.int64), 0)
     points, _ = routing._points(
@@ -436,6 +461,52 @@ def test_two_questions_under_one_mask_would_show_the_difference_of_two_payloads(
         assert not np.array_equal(fresh[i].held[at[i]] ^ fresh[j].held[at[j]], apart)
 
 
+# -- an asker with two questions in one bin ----------------------------------------------------------------
+
+
+class Stored(Oblivious):
+    """Broken: the questions stand in a store, not in bins."""
+
+    def ask(self, points: Words, *_: Any) -> Party[Words]:
+        return (yield from super().ask(points, lambda done: None))
+
+    def answer(self, asked: int, points: Words, *_: Any) -> Party[Words]:
+        return (yield from super().answer(2, points, lambda done: None))
+
+
+def two_shares(asker: BinnedFunction, lister: BinnedFunction) -> tuple[Words, Words]:
+    """What an asker has that asks for two of the lister's points, with one bin, and the payloads there."""
+    lane, own = lane_of(1, 60, (1, 1)), placing(keys_of(*range(60)), 1, Seeded(1))
+    payloads, tops, shares = payloads_of(60), np.full(4, ONES), np.zeros((2, 4), np.uint64)
+    listed, of = np.zeros((0, 2), np.uint64), np.zeros(2, np.int64)
+
+    def curious() -> Party[None]:
+        nonlocal listed
+        yield from asker.meet()
+        base, entry = routing._points(asker, lane, own, Side.B, Seeded(0))
+        cells = routing._bins(asker, base, lane.bins)
+        full = int(np.argmax(np.bincount(cells.reshape(-1))))
+        which, number = (found[:2] for found in np.nonzero(cells == full))
+        listed, of[:] = base[which].copy(), own.record[entry[which]]
+        listed[:, 0] ^= number.astype(np.uint64)
+        seeds = yield from asker.ask(listed, np.full(2, full, np.int32), lane.bins)
+        yield from fetch(asker, seeds, listed, lane.programmed, shares, np.arange(2, dtype=np.int32))
+
+    run_pair(curious(), listed_by(lister, lane, own, payloads, tops, Seeded(2)))
+    return shares, payloads[of]
+
+
+def test_two_questions_in_one_bin_show_nothing_of_two_payloads() -> None:
+    """Where a store has the questions, their shares have one mask, and their difference is that of the
+    payloads."""
+    stored = [Stored(side, Fixed(side.value), TINY) for side in Side]
+    binned = [Binned(side, Fixed(side.value), lane_of(1, 60, (1, 1)).bins, TINY) for side in Side]
+    for (asker, lister), shows in ((stored, True), (binned, False)):
+        shares, payloads = two_shares(asker, lister)
+        assert (payloads[0] != payloads[1]).any()
+        assert np.array_equal(shares[0] ^ shares[1], payloads[0] ^ payloads[1]) is shows
+
+
 def counted(patch: pytest.MonkeyPatch) -> list[int]:
     """Tables that fail, and how often one was tried."""
     tried: list[int] = []
@@ -450,9 +521,9 @@ def counted(patch: pytest.MonkeyPatch) -> list[int]:
 
 def once(lane: Lane, asked: Callable[..., Party[object]]) -> Wire:
     wire, own = Wire(), placing(keys_of(1, 2), 2, Seeded(1))
-    listed = route_listed(Clear(), lane, own, payloads_of(2), np.full(4, ONES), Seeded(2), none)
+    listed = route_listed(Clear(), lane, own, payloads_of(2), np.full(4, ONES), Seeded(2))
     with pytest.raises(NoTableError, match="too few bins"):
-        run_pair(asked(Clear(), lane, own, 4, Seeded(1), none), listed, wire)
+        run_pair(asked(Clear(), lane, own, 4, Seeded(1)), listed, wire)
     return wire
 
 

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 CASES: dict[str, tuple[str, tuple[Any, str], Side]] = {
     "the asker's bins": ("routed", (routing, "place"), Side.A),
-    "the asker's store": ("routed", (oblivious, "Encoder"), Side.A),
     "the lister's store": ("routed", (programmed, "Encoder"), Side.B),
     "an intersection": ("psi", (oblivious, "Encoder"), Side.A),
 }

@@ -31,6 +31,7 @@ from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Circuit, inputs
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
+from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
 
@@ -282,7 +283,7 @@ def _rounds(price: Price, comparisons: float, slab: int | None, least: int, valu
     """Messages that wait for each other: those of the engine, of every round, of which there are so many at
     the `least`, and of what is disclosed; or those of an intersection."""
     if values is not None:
-        return 13.0 + 2 * vole_rounds(values.asked)
+        return 13.0 + 2 * vole_rounds(store_shape(values.asked).total)
     if not price.comparisons:
         return 8.0
     share = comparisons / price.comparisons
@@ -320,7 +321,7 @@ def _work(
         compared = speed.processor(price) * comparisons / price.comparisons
         if terms.workers > 1:
             compared = compared * _SHARED / terms.workers + _START
-        processor = compared + _TABLE * slots / 2 + sum(map(routing, lanes))
+        processor = compared + _TABLE * slots / 2 + routing(lanes)
     elif values is not None:
         share = comparisons / max(1, values.listed + values.asked)
         processor = share * intersecting(values.listed, values.asked)
@@ -347,10 +348,10 @@ def _memory(task: Task, one: Drawn, values: Values | None, sizes: tuple[int, int
     the largest pass, and a payload of each record."""
     if lanes := task.protocol.lanes(task, sizes):
         word = 8 * inputs(task.protocol.circuit(task, sizes), Side.A)[0].length // 2
-        largest = max(_POINT_MEMORY * lane.programmed + word * lane.bins for lane in lanes)
+        largest = max(_POINT_MEMORY * lane.programmed * lane.routes + word * lane.bins for lane in lanes)
         return _BASE_MEMORY + _VOLE_MEMORY + largest + word * max(sizes)
     if values is not None:
-        vole = _VOLE_MEMORY if vole_rounds(values.asked) else 0
+        vole = _VOLE_MEMORY if vole_rounds(store_shape(values.asked).total) else 0
         return _BASE_MEMORY + max(vole, _VALUE_MEMORY * (values.listed + values.asked))
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     pairs = sum(part.bins for part in task.blocking.passes)

@@ -20,12 +20,13 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from accord.protocols.parts.lanes import Lane
+from accord.protocols.parts.lanes import Lane, sessions
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import Circuit, Opened
 from accord.secure.cost import Price, price_like
@@ -90,22 +91,25 @@ def seconds_to_compare(circuit: Circuit, engine: str, pairs: int) -> float:
     return speed_of(circuit, engine).processor(price)
 
 
-def vole_rounds(asked: int) -> int:
-    """Rounds of the VOLE for so many values that are asked for; none where it is made of OTs alone."""
-    cells = store_shape(asked).total
+def vole_rounds(cells: int) -> int:
+    """Rounds of a VOLE of so many cells; none where it is made of OTs alone."""
     return 0 if cells <= USUAL.few else -(-cells // USUAL.outputs)
+
+
+def _vole(cells: int) -> float:
+    rounds = vole_rounds(cells)
+    return MANY_CELLS + MORE_CELLS * (rounds - 1) if rounds else FEW_CELL * cells
 
 
 def intersecting(listed: int, asked: int) -> float:
     """Seconds of an intersection, from its set-up to its matches."""
-    rounds = vole_rounds(asked)
-    few = FEW_CELL * store_shape(asked).total
-    return (MANY_CELLS + MORE_CELLS * (rounds - 1) if rounds else few) + LISTED * listed + ASKED * asked
+    return _vole(store_shape(asked).total) + LISTED * listed + ASKED * asked
 
 
-def routing(lane: Lane) -> float:
-    """Seconds to bring the records of a pass together, before they are compared."""
-    return intersecting(0, lane.queries) + POINT * lane.programmed
+def routing(lanes: Sequence[Lane]) -> float:
+    """Seconds to bring the records of all passes together, before they are compared."""
+    voles = sum(_vole(sum(lane.bins for lane in some)) for some in sessions(lanes))
+    return voles + sum(ASKED * one.queries + POINT * one.programmed for one in lanes if one.routes)
 
 
 @lru_cache(maxsize=64)

@@ -68,7 +68,7 @@ from accord.protocols.base import (
     tell_exactly,
 )
 from accord.protocols.parts.answers import MOST_BITS, Question, pairs_of_one
-from accord.protocols.parts.lanes import Lane
+from accord.protocols.parts.lanes import Lane, routing_bytes
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.output import MOST_SEALED
 from accord.protocols.parts.own_side import OwnSide
@@ -353,7 +353,7 @@ class Routed(Slotless):
         sealed = 0
         if learner is not None:
             sealed = sealed_bytes(task.output.row_bytes) * sizes[list(Side).index(learner.other)]
-        return 2 * COMMITMENT + sum(lane.sent(words) for lane in lanes) + sealed + CONFIRMED
+        return 2 * COMMITMENT + routing_bytes(lanes, words) + sealed + CONFIRMED
 
     def circuit(self, task: Task, sizes: tuple[int, int]) -> Opened:
         """What the engine is asked."""

@@ -21,7 +21,7 @@ from accord.fields.columns import rows_of
 from accord.protocols.base import Task
 from accord.protocols.lines import batches
 from accord.protocols.parts.comparers import Comparer
-from accord.protocols.parts.lanes import Lane
+from accord.protocols.parts.lanes import Lane, sessions
 from accord.protocols.parts.outcome import Digest, Outcome
 from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.parts.phases import Phases
@@ -32,7 +32,8 @@ from accord.secure.circuit import And, Input, Node, Opened, Tally, inputs, mirro
 from accord.secure.engine import Engine, HoldingEngine, moved, no_matches, require_holding
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
-from accord.secure.prf.oblivious import Clear, Function, Oblivious
+from accord.secure.prf.binned import Binned, BinnedFunction
+from accord.secure.prf.oblivious import Clear
 from accord.side import Side
 from accord.table.pairs import IdOrder, order_pairs
 
@@ -79,6 +80,9 @@ class Passes:
         self.dummies = entries - sum(len(one.record) for one in self.placings)
         self.decoys = mine.entropy.stream("decoys")
         self._payloads: tuple[Words, Words] | None = None
+        self._function: BinnedFunction | None = None
+        self._served = 0
+        """The last pass that it serves."""
 
     def place(self, lane: Lane) -> Placing:
         own, side, priority = self.own.records, self.own.side, self.own.priority
@@ -104,13 +108,28 @@ class Passes:
     def _route(self, lane: Lane) -> Party[tuple[Ints, Words]]:
         """Of every bin its record, at the asker, and the own share of a payload."""
         own, entropy = self.placings[lane.number], self.own.entropy.stream(f"{MASKS} pass {lane.number}")
-        clear = self.engine.name == "ideal"
-        function: Function = Clear() if clear else Oblivious(self.own.side, entropy)
+        function = yield from self._function_of(lane)
         if self.asks:
-            return (yield from route_asked(function, lane, own, self.circuit.words, entropy, _silently))
+            return (yield from route_asked(function, lane, own, self.circuit.words, entropy))
         payloads, tops = self.payload()
-        held = yield from route_listed(function, lane, own, payloads, tops, entropy, _silently)
+        held = yield from route_listed(function, lane, own, payloads, tops, entropy)
         return np.zeros(0, np.int64), held
+
+    def _function_of(self, lane: Lane) -> Party[BinnedFunction]:
+        """The function that serves this pass and those behind it, as far as one session may; who has met for
+        the last of them keeps it no longer."""
+        function = self._function
+        if function is None:
+            served = sessions(self.lanes[lane.number :])[0]
+            self._served = served[-1].number
+            if self.engine.name == "ideal":
+                function = Clear()
+            else:
+                entropy = self.own.entropy.stream(f"{MASKS} passes from {lane.number}")
+                function = Binned(self.own.side, entropy, sum(one.bins for one in served))
+            yield from function.meet()
+        self._function = None if lane.number == self._served else function
+        return function
 
     def engine_says(
         self, lane: Lane, comparer: Comparer, bins: Callable[[slice], tuple[Ints, Words]]
@@ -216,7 +235,3 @@ class Passes:
     def tokens_of(self, found: Ints) -> Ints:
         """Of what the engine opened, what may be believed."""
         return found
-
-
-def _silently(count: int) -> None:
-    """Of points nobody is told: they take seconds where comparisons take minutes."""

@@ -10,15 +10,17 @@ keys that one of their records has.
               in a bin of its own (secure/okvs/cuckoo.py), one of three that the query may be in
     lister    programs (key, i, j), j its record's rank, for each of the asker's ranks i: n·l·c points, and
               each three times, once for each bin β that such a query may be in: the record's payload less w_β
-    function  what is programmed and asked for (secure/prf/programmed.py): the asker has the payload's share s
-              where its query is one of the points, and something random where it is none
+    function  asked bin by bin (prf/binned.py), and programmed (prf/programmed.py): the asker has
+              the payload's share s where its query is one of the points, and something random where it is
+              none; whatever it sends, one value a bin
 
 so that for every bin the lister holds w_β, and the asker s, or noise. What has no key or no rank asks, or
 lists, a random point; a bin without a query holds noise, too, and is compared like any other: which bins are
 free depends on the asker's keys. Numbers of queries, points and bins follow from the sizes and caps alone.
 
-Everything is fresh each time a pass is done: the function's key, w, the seeds of bins and stores; two
-questions under one w would show the difference of two payloads. Only ranks and tokens are the run's, from a
+Everything is fresh each time a pass is done: w, the seeds of stores, and for all passes of an attempt the
+function's key and the seed of bins; two questions under one w would show the difference of two payloads. A
+point says its pass, so that one key serves several. Only ranks and tokens are the run's, from a
 key that is stored with it, and priorities are the installation's. If queries have too few bins among them the
 run ends (2⁻⁴⁰): other seeds would depend on the keys. *Learns*: the asker nothing, the lister nothing
 (semi-honest).
@@ -26,7 +28,6 @@ run ends (2⁻⁴⁰): other seeds would depend on the keys. *Learns*: the asker
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,7 @@ from accord.secure.okvs.cuckoo import place
 from accord.secure.okvs.rows import RowHash
 from accord.secure.party import Party
 from accord.secure.payloads import add_shares
-from accord.secure.prf.oblivious import Function
+from accord.secure.prf.binned import BinnedFunction
 from accord.secure.prf.programmed import fetch, program
 from accord.side import Side
 
@@ -111,22 +112,16 @@ def _ranks(among: Ints, cap: int, entropy: Entropy) -> Ints:
 
 
 def route_asked(
-    function: Function,
-    lane: Lane,
-    own: Placing,
-    width: int,
-    entropy: Entropy,
-    progress: Callable[[int], None],
+    function: BinnedFunction, lane: Lane, own: Placing, width: int, entropy: Entropy
 ) -> Party[tuple[Ints, Words]]:
     """The asker's side: for every bin its record, −1 where it has none, and its share of a payload."""
-    yield from function.meet()
     base, entry = _points(function, lane, own, lane.asker, entropy)
     cells = _bins(function, base, lane.bins)
     number = place(cells, lane.bins)
     at = cells[np.arange(len(cells)), number]
     base[:, 0] ^= number.astype(np.uint64)
     del cells, number
-    seeds = yield from function.ask(base, progress)
+    seeds = yield from function.ask(base, at, lane.bins)
     held = _draw(entropy, lane.bins, width)
     yield from fetch(function, seeds, base, lane.programmed, held, at)
     record = np.full(lane.bins, -1, np.int64)
@@ -136,23 +131,16 @@ def route_asked(
 
 
 def route_listed(
-    function: Function,
-    lane: Lane,
-    own: Placing,
-    payloads: Words,
-    tops: Words,
-    entropy: Entropy,
-    progress: Callable[[int], None],
+    function: BinnedFunction, lane: Lane, own: Placing, payloads: Words, tops: Words, entropy: Entropy
 ) -> Party[Words]:
     """The lister's side: for every bin its share, w."""
-    yield from function.meet()
     base, entry = _points(function, lane, own, lane.asker.other, entropy)
     cells = _bins(function, base, lane.bins)
     points = np.repeat(base, HASHES, axis=0)
     points.reshape(-1, HASHES, 2)[:, :, 0] ^= np.arange(HASHES, dtype=np.uint64)
     record = np.where(entry >= 0, own.record[entry] if len(own.record) else -1, -1)
     del base, entry
-    seeds = yield from function.answer(lane.queries, points, progress)
+    seeds = yield from function.answer(lane.bins, points, cells.reshape(-1))
     held = _draw(entropy, lane.bins, payloads.shape[1])
 
     def add(places: NDArray[np.int32], onto: Words) -> None:
@@ -171,7 +159,9 @@ def _draw(entropy: Entropy, bins: int, width: int) -> Words:
     return drawn
 
 
-def _points(function: Function, lane: Lane, own: Placing, side: Side, entropy: Entropy) -> tuple[Words, Ints]:
+def _points(
+    function: BinnedFunction, lane: Lane, own: Placing, side: Side, entropy: Entropy
+) -> tuple[Words, Ints]:
     """The points of a side: (pass, key, rank of the asker, rank of the lister), and those of nobody; and the
     entry in the placing of each, −1 of the latter."""
     filler, cap = entropy.stream("filler"), lane.caps[side.other]
@@ -190,6 +180,6 @@ def _points(function: Function, lane: Lane, own: Placing, side: Side, entropy: E
     return points, entry
 
 
-def _bins(function: Function, points: Words, bins: int) -> NDArray[np.int32]:
+def _bins(function: BinnedFunction, points: Words, bins: int) -> NDArray[np.int32]:
     """The bins that each point may be in."""
     return RowHash(function.public_seed()).rows(points, bins, 1).cells

@@ -23,13 +23,14 @@ from accord.errors import UsageError
 from accord.fields.columns import Integers, Records, rows_of
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
-from accord.protocols import intersection, routed
+from accord.protocols import intersection, routed_passes
 from accord.protocols.base import Task
 from accord.protocols.parts.lanes import Lane
 from accord.protocols.routed import Routed
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Send, receive
+from accord.secure.prf.binned import Binned
 from accord.secure.prf.oblivious import Oblivious
 from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
@@ -212,7 +213,8 @@ def test_set_intersection_in_the_clear_is_convicted() -> None:
 @pytest.mark.parametrize("side", list(Side))
 def test_routing_with_masks_that_are_known_is_convicted(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the asker, where ranks hide nothing; what the lister sends is masked by more than the function."""
-    monkeypatch.setattr(routed, "Oblivious", lambda side, entropy: Oblivious(side, Seeded(side.value)))
+    known = lambda side, entropy, bins: Binned(side, Seeded(side.value), bins)  # noqa: E731
+    monkeypatch.setattr(routed_passes, "Binned", known)
     asking = options("routed", "", "") | {"asks": side.value, "cap": 1}
     assert audit(cases(asking, "alone", side=side), trials=60).leaky
 

@@ -9,8 +9,9 @@ whole field. The asker's points are put into a store P (`okvs/`) that reads x at
     values   F(x) = h(K(x) ⊕ Δ·x, x)  at the lister,  h(c(x), x)  at the asker
 
 since reading a store is linear: K(x) = c(x) ⊕ Δ·P(x). At any other x the asker lacks Δ·(P(x) ⊕ x), a product
-of the secret Δ with something that is 0 with probability 2⁻¹²⁸. h(y, x) = π(π(y) ⊕ x) ⊕ π(y) is TMMO, which
-is correlation robust for keys of any kind (`transfer/permutation.py`).
+of the secret Δ with something that is 0 with probability 2⁻¹²⁸. h(y, x) = π(π(y) ⊕ x) ⊕ π(y) is TMMO, with a
+permutation of its own: that of the OTs hashes multiples of the same Δ [MATHS §10.1]. `binned.py` has the same
+function for questions that stand in bins.
 
 A *point* is 128 bits, from words of any number by `points`: Σ wᵢ·ρⁱ in the field, ρ public and drawn together
 after both sides have fixed their tables, so that two unlike items are one point with probability 2⁻¹²⁸ for
@@ -27,7 +28,7 @@ Semi-honest. An asker that departs from this may put more points into a store th
 as it has cells, 1.3 times as many; the OTs are checked (`transfer/checked.py`), so that Δ stays hidden. It
 can ask for any points. A lister can list what it likes. Messages follow from the number of points alone.
 
-`Clear` hides nothing: a value is its point. It is to `Oblivious` what the `ideal` engine is to the others.
+`Clear` hides nothing: a value is its point. It is to both what the `ideal` engine is to the others.
 """
 
 from __future__ import annotations
@@ -61,13 +62,15 @@ Progress = Callable[[int], None]
 BLOCK = 16
 FIELD = 8
 """SoftSpoken's, for the OTs that all is made of."""
-_HELLO = b"accord/prf/3"
+HELLO = b"accord/prf/4"
+_RHO, _SEED, _KEY = range(3)
+"""Public numbers of a session: ρ, the seed of bins, the key of the hash."""
 _CHUNK = 1 << 14
 """Points that are hashed at once, within the cache."""
 
 
-class Function(Protocol):
-    """One side's end of a function, for one set of questions."""
+class Meeting(Protocol):
+    """One side's end of a function, and what is public of it once the two have met."""
 
     pi: Permutation
 
@@ -80,6 +83,10 @@ class Function(Protocol):
     def public_seed(self) -> bytes:
         """Public; neither side chose it, and it was drawn after both had fixed their tables."""
 
+
+class Function(Meeting, Protocol):
+    """A function for one set of questions."""
+
     def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
         """The values of the points, which are distinct. *Learns*: nobody else anything but their number."""
 
@@ -87,38 +94,59 @@ class Function(Protocol):
         """Serve so many points of the peer; the values of one's own points, of any number, some alike."""
 
 
-class Oblivious:
-    """The function over a key that nobody but the lister has."""
+class Keyed:
+    """One end of a function over a key that the lister alone has: its session, and what is public in it."""
 
     def __init__(self, side: Side, entropy: Entropy, sizes: Sizes = USUAL) -> None:
-        self.pi = Permutation()
+        self.pi, self._hashing = Permutation(), Permutation()
         self._side, self._entropy, self._sizes = side, entropy, sizes
         self._session: setup.Session | None = None
 
     def meet(self) -> Party[None]:
-        made = setup.set_up(self._side, FIELD, self._entropy, self.pi, _HELLO, doubles=True)
+        made = setup.set_up(self._side, FIELD, self._entropy, self.pi, HELLO, doubles=True)
         self._session = yield from made
-        self._rho = _public(self.pi)
+        self._rho = _public(self.pi, _RHO)
+        self._hashing.take_key(_public(self.pi, _KEY).tobytes())
 
     def points(self, items: Words) -> Points:
         return _points(self.pi, self._rho, items)
 
     def public_seed(self) -> bytes:
-        return _public(self.pi, 1).tobytes()
+        return _public(self.pi, _SEED).tobytes()
+
+    def hash(self, keys: Words, points: Points) -> Seeds:
+        """TMMO of each key with its point as the tweak."""
+        result = np.empty_like(keys)
+        for first in range(0, len(keys), _CHUNK):
+            inner = self._hashing.apply(keys[first : first + _CHUNK], "keys")
+            outer = self._hashing.apply(inner ^ points[first : first + _CHUNK], "hashed")
+            np.bitwise_xor(inner, outer, out=result[first : first + _CHUNK])
+        return result
+
+    def take_session(self) -> setup.Session:
+        """The session, which serves one VOLE: another one needs another Δ."""
+        if self._session is None:
+            raise RuntimeError("nothing was set up, or it has served")
+        session, self._session = self._session, None
+        return session
+
+
+class Oblivious(Keyed):
+    """The function for one set of questions, which a store has."""
 
     def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
         seed = self._entropy.bytes(SEED)
         yield Send(seed)
         encoder = Encoder(store_shape(len(points)), seed, points)
         shape, seeds = encoder.shape, np.empty((len(points), 2), np.uint64)
-        vole = VoleReceiver(self._take().receiver, self._entropy, shape.total, self._sizes)
+        vole = VoleReceiver(self.take_session().receiver, self._entropy, shape.total, self._sizes)
         for part in range(shape.parts):
             a, c = yield from vole.take(shape.cells)
             places = encoder.places(part)
             own = points.take(places, axis=0)
             free = encoder.draw(part, 2, self._entropy)
             yield from send(encoder.encode_part(part, own, free) ^ a)
-            spread(_hash(self.pi, encoder.decode_part(part, c), own), places, seeds)
+            spread(self.hash(encoder.decode_part(part, c), own), places, seeds)
             progress(len(places))
         return seeds
 
@@ -126,7 +154,7 @@ class Oblivious:
         seed = (yield from receive(SEED)).tobytes()
         layout = Layout(store_shape(asked), seed, points)
         shape, seeds = layout.shape, np.empty((len(points), 2), np.uint64)
-        vole = VoleSender(self._take().sender, shape.total, self._sizes)
+        vole = VoleSender(self.take_session().sender, shape.total, self._sizes)
         for part in range(shape.parts):
             (b,) = yield from vole.take(shape.cells)
             came = yield from receive(BLOCK * shape.cells)
@@ -134,16 +162,9 @@ class Oblivious:
             places = layout.places(part)
             own = points.take(places, axis=0)
             keys = layout.decode_part(part, key) ^ times(own, vole.delta)
-            spread(_hash(self.pi, keys, own), places, seeds)
+            spread(self.hash(keys, own), places, seeds)
             progress(len(places))
         return seeds
-
-    def _take(self) -> setup.Session:
-        """The session, which serves one set of questions: another one needs another Δ."""
-        if self._session is None:
-            raise RuntimeError("nothing was set up, or it has served")
-        session, self._session = self._session, None
-        return session
 
 
 class Clear:
@@ -156,26 +177,24 @@ class Clear:
         yield from ()
 
     def points(self, items: Words) -> Points:
-        return _points(self.pi, _public(self.pi), items)
+        return _points(self.pi, _public(self.pi, _RHO), items)
 
     def public_seed(self) -> bytes:
-        return _public(self.pi, 1).tobytes()
+        return _public(self.pi, _SEED).tobytes()
 
-    def ask(self, points: Points, progress: Progress) -> Party[Seeds]:
+    def ask(self, points: Points, *others: object) -> Party[Seeds]:
         yield from ()
-        progress(len(points))
         return points
 
-    def answer(self, asked: int, points: Points, progress: Progress) -> Party[Seeds]:
+    def answer(self, asked: int, points: Points, *others: object) -> Party[Seeds]:
         yield from ()
-        progress(len(points))
         return points
 
 
 def asked_bytes(asked: int) -> int:
     """Bytes in both directions for so many points."""
     total = store_shape(asked).total
-    return setup.set_up_bytes(len(_HELLO), FIELD) + SEED + vole_bytes(total, 128 // FIELD) + BLOCK * total
+    return setup.set_up_bytes(len(HELLO), FIELD) + SEED + vole_bytes(total, 128 // FIELD) + BLOCK * total
 
 
 def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.int32], width: int) -> Words:
@@ -191,8 +210,8 @@ def expand(pi: Permutation, seeds: Seeds, numbers: NDArray[np.int32], width: int
     return result
 
 
-def _public(pi: Permutation, number: int = 0) -> Words:
-    """What both sides know and neither chose: ρ, and others by their numbers."""
+def _public(pi: Permutation, number: int) -> Words:
+    """What both sides know and neither chose, by its number."""
     return pi.apply(np.array([[number, PUBLIC]], np.uint64), "public")[0].copy()
 
 
@@ -206,16 +225,6 @@ def _points(pi: Permutation, rho: Words, items: Words) -> Points:
             some[:] = times(some ^ blocks[first : first + _CHUNK, word : word + 2], rho)
         some ^= pi.apply(some, "points")
     return points
-
-
-def _hash(pi: Permutation, keys: Words, points: Points) -> Seeds:
-    """TMMO of each key with its point as the tweak."""
-    result = np.empty_like(keys)
-    for first in range(0, len(keys), _CHUNK):
-        inner = pi.apply(keys[first : first + _CHUNK], "keys")
-        outer = pi.apply(inner ^ points[first : first + _CHUNK], "hashed")
-        np.bitwise_xor(inner, outer, out=result[first : first + _CHUNK])
-    return result
 
 
 @kernel("void(uint64[:,::1], int32[::1], uint64[:,:,::1])")

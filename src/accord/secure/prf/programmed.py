@@ -11,8 +11,8 @@ Intersection from Symmetric-Key Techniques, CCS'17). The store goes part by part
 *Requires*: distinct points. *Learns*: the asker the values at its own points, and not which of them were
 programmed if a value looks random itself, since the store is uniform to whoever lacks F at its points; its
 free cells are random for this reason. Who programs learns nothing more than `oblivious.py` says. All sizes
-follow from the two numbers of points and the width. Semi-honest: an asker that evaluates F at two points
-which it stores in one place reads the values of both.
+follow from the two numbers of points and the width. Semi-honest: an asker that has F at a point reads the
+value there, so F is one that binds it to its questions (`binned.py`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from accord.secure.okvs.rows import SEED
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.okvs.store import Encoder, Layout, spread
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.prf.oblivious import Function, Points, Seeds, expand
+from accord.secure.prf.oblivious import Meeting, Points, Seeds, expand
 
 Words = NDArray[np.uint64]
 
 
 def program(
-    function: Function,
+    function: Meeting,
     seeds: Seeds,
     points: Points,
     add: Callable[[NDArray[np.int32], Words], None],
@@ -54,7 +54,7 @@ def program(
 
 
 def fetch(
-    function: Function,
+    function: Meeting,
     seeds: Seeds,
     points: Points,
     programmed: int,
@@ -79,5 +79,5 @@ def programmed_bytes(programmed: int, width: int) -> int:
     return SEED + 8 * width * store_shape(programmed).total
 
 
-def _masks(function: Function, seeds: Seeds, width: int) -> Words:
+def _masks(function: Meeting, seeds: Seeds, width: int) -> Words:
     return expand(function.pi, seeds, np.zeros(len(seeds), np.int32), width)
