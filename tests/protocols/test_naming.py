@@ -21,12 +21,13 @@ def test_what_was_kept_and_is_not_whole_is_refused() -> None:
     shown = bytes(8), encode(other)
     made = naming._kept(*(np.zeros(0, np.int64),) * 2, 0, shown)
     nothing = b"".join(made)
-    assert len(naming.outcome(made, 0).own) == len(naming.outcome((nothing,), 0).own) == 0
+    for kept in (made, (nothing,)):
+        assert naming.take(kept)[1] == len(naming.outcome(0).own) == 0
     for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
         with pytest.raises(PeerError):
-            naming.outcome((broken,), 0)
+            naming.take((broken,))
     with pytest.raises(PeerError, match="records that do not exist"):
-        naming.outcome(naming._kept(*(np.zeros(1, np.int64),) * 2, 0, shown), 0)
+        naming.take(naming._kept(*(np.zeros(1, np.int64),) * 2, 0, shown))
 
 
 def test_a_pair_that_was_found_several_times_is_named_once() -> None:

@@ -34,7 +34,7 @@ points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=5)
 @given(st.lists(points, max_size=6), st.sampled_from([0, 3, 1 << 24]))
 def test_all_records_are_there_in_their_order(messages: list[worlds.Rows], most: int) -> None:
     everyone = [row for message in messages for row in message]
-    found = Seen(AGREED.task, Side.B, Scratch(most=most))
+    found = Seen(AGREED.task, Side.B, Scratch(most=most), [*AGREED.task.chosen_by, *AGREED.task.checked_by])
     for message in messages:
         theirs = disclosed(message, len(found))
         found.require_new(theirs)
@@ -55,7 +55,7 @@ def lies_in_file(some: Any) -> bool:
 @pytest.mark.parametrize("most", [0, 1 << 22])
 def test_fields_are_kept_only_to_choose_by(most: int) -> None:
     agreed = AGREED.model_copy(update={"one_to_one": "score"})
-    found = Seen(agreed.task, Side.B, Scratch(most=most))
+    found = Seen(agreed.task, Side.B, Scratch(most=most), [*agreed.task.chosen_by, *agreed.task.checked_by])
     assert found.fields() == found.checked() == {}
     found.add(disclosed([(1, 2), (3, 4)], 0))
     found.add(disclosed([(5, 6)], 2))
@@ -72,7 +72,7 @@ def test_a_message_does_not_outlive_its_texts() -> None:
     message = bytearray(b"r0" + b"\0" * 1_000_000)
     ids = pa.LargeStringArray.from_buffers(1, pa.py_buffer(np.array([0, 2]).tobytes()), pa.py_buffer(message))
     theirs = disclosed([(1, 1)], 0)
-    found = Seen(AGREED.task, Side.B, Scratch())
+    found = Seen(AGREED.task, Side.B, Scratch(), [*AGREED.task.chosen_by, *AGREED.task.checked_by])
     found.add(Disclosed(theirs.slot_counts, theirs.slots, theirs.fields, ids, theirs.columns))
     del ids
     # A buffer that somebody still refers to cannot be resized.
@@ -81,7 +81,7 @@ def test_a_message_does_not_outlive_its_texts() -> None:
 
 
 def test_an_id_that_was_there_is_refused() -> None:
-    found = Seen(AGREED.task, Side.B, Scratch())
+    found = Seen(AGREED.task, Side.B, Scratch(), [*AGREED.task.chosen_by, *AGREED.task.checked_by])
     found.add(disclosed([(1, 1), (2, 2)], 0))
     with pytest.raises(PeerError, match="a record that it had disclosed before"):
         found.require_new(disclosed([(9, 9)], 1))

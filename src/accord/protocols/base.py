@@ -483,6 +483,10 @@ class Protocol(Spec):
         """By pass, how many records of each side with one key are compared; none where all are."""
         return ()
 
+    def cascades(self, task: Task) -> bool:
+        """Whether records that matched in a pass take no part in later ones (routed_pairs.py)."""
+        return False
+
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:
         """What is compared when, with these bin sizes; None where no engine is asked."""
         return None

@@ -44,7 +44,7 @@ class Found:
         self._width = max(1, size)
         self._matches = Growing(mine.scratch)
         """As own row · width + number of the partner's record, in the order in which they were found."""
-        self._seen = Seen(task, mine.side.other, mine.scratch)
+        self._seen = Seen(task, mine.side.other, mine.scratch, [*task.chosen_by, *task.checked_by])
         self._room = self._shape.room
         self.number_of = np.full(slots, -1, np.int32)
         """For each slot of the partner the number of its disclosed record."""

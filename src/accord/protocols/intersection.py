@@ -204,8 +204,8 @@ def intersect(task: Task, options: Intersecting, mine: OwnSide, engine: Engine) 
     yield from step(mine.journal, made, lambda answer: None)
     mine.expect(0, _WORK_TO_START + _WORK_A_VALUE * run.total)
     asked = run.list_all() if run.lists else run.look_up()
-    found = yield from step(mine.journal, asked, lambda kept: run.naming.outcome(kept, run.total))
-    outcome = replace(found, phases=Phases(compare=clock.lap()))
+    yield from step(mine.journal, asked, run.naming.take)
+    outcome = replace(run.naming.outcome(run.total), phases=Phases(compare=clock.lap()))
     mine.watch(Status(run.total, run.total, len(outcome.pairs)))
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
@@ -235,7 +235,7 @@ class _Side:
     # -- the side that lists ------------------------------------------------------------------------------
 
     def list_all(self) -> Party[Answer]:
-        """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
+        """Serve the other's values, send all lines, take its matches; what `take` reads."""
         yield from self.function.meet()
         seeds = yield from self.function.answer(self.asked, self._points(), self.progress)
         self.progress(self.asked)
@@ -268,7 +268,7 @@ class _Side:
     # -- the side that asks -------------------------------------------------------------------------------
 
     def look_up(self) -> Party[Answer]:
-        """Ask for the own values, receive all lines, tell what matched; what `outcome` reads."""
+        """Ask for the own values, receive all lines, tell what matched; what `take` reads."""
         yield from self.function.meet()
         rows, key_of, points = self._asked()
         values = yield from self.function.ask(points, self.progress)

@@ -7,10 +7,12 @@
 A token stands for a record of the side that drew it, and who has not found the record cannot name it. The
 asker tells distinct pairs alone; records are shown in the order of their ids, tokens in their own, so that
 nothing follows from the order but what was found. No more is shown than agreed (bound.py), and no more is
-read than a table holds.
+read than a table holds. All this may be done several times in a run, each time of other records.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,7 @@ from accord.protocols.parts.journal import Answer
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.phases import Phases
+from accord.protocols.seen import Seen
 from accord.ranges import distinct
 from accord.secure.party import Party, Send, receive, send
 from accord.side import Side
@@ -46,6 +49,12 @@ class Naming:
     def __init__(self, task: Task, mine: OwnSide) -> None:
         self._task, self._own, self._partner_size = task, mine, mine.partner_size
         self._shape = task.shape(mine.side.other, mine.partner_size, mine.partner_size)
+        self._seen = Seen(task, mine.side.other, mine.scratch, task.chosen_by)
+        self._shown = np.zeros(len(mine.records), np.bool_)
+        """The own records that have been shown."""
+        self._named: list[tuple[Ints, Ints]] = []
+        """Pairs, as own rows and numbers of the partner's records."""
+        self._dummies = 0
 
     def tell(self, own: Ints, tokens: Bytes, dummies: int = 0) -> Party[Answer]:
         """Name the pairs that were found, each of an own record and a token, some perhaps several times."""
@@ -79,6 +88,8 @@ class Naming:
         records = find_records(named, tokens)
         if len(records) and records.max() >= len(self._own.records):
             raise PeerError(problem="a match with a row that was left out")
+        if self._shown[records].any():
+            raise PeerError(problem="a match with a record that had matched before")
         self._require_within(len(records))
         shown, place = self._by_id(records)
         came, theirs = yield from self._exchange(shown, place, min(self._partner_size, head[1]))
@@ -104,7 +115,8 @@ class Naming:
 
     def _require_within(self, count: int) -> None:
         """Raise before anything is named or shown if so many own records may not be."""
-        require_within(self._task.most_matches, self._own.side, self._own.records.size, 0, count)
+        shown = int(self._shown.sum())
+        require_within(self._task.most_matches, self._own.side, self._own.records.size, shown, count)
 
     def _exchange(self, records: Ints, slots: Ints, due: int) -> Party[tuple[Answer, Disclosed]]:
         """Show these records; the partner's, as they came and as they are."""
@@ -122,8 +134,9 @@ class Naming:
         head = np.array([len(own), dummies], "<u8").tobytes()
         return head + np.stack([own, partner]).astype("<u4").tobytes() + count, records
 
-    def outcome(self, kept: Answer, comparisons: int, rounds: int = 1) -> Outcome:
-        """What was told or heard, on this connection or on one that was cut after it."""
+    def take(self, kept: Answer) -> tuple[Ints, int]:
+        """Judge and remember what was told or heard, on this connection or on one that was cut after it. The
+        own records that matched, and how many of the partner's did."""
         own, partner, dummies, shown = _split(kept)
         theirs = partner_records(shown, self._shape)
         for numbers, count in ((own, len(self._own.records)), (partner, len(theirs))):
@@ -131,22 +144,35 @@ class Naming:
                 raise PeerError(problem="matches of records that do not exist")
         if self._task.chosen_by or self._task.checked_by:
             require_matches(self._task, self._own, theirs.fields, own, partner)
-        orders, rows = (self._id_order(own), IdOrder.of(theirs.ids)), (own, partner)
+        self._seen.require_new(theirs)
+        self._named.append((own, len(self._seen) + partner))
+        self._seen.add(theirs)
+        self._shown[own] = True
+        left, room = self._partner_size - len(self._seen), theirs.columns.nbytes + theirs.ids.nbytes
+        self._shape = replace(self._shape, most_records=left, room=self._shape.room - room)
+        self._dummies = dummies
+        return distinct(own), len(theirs)
+
+    def outcome(self, comparisons: int, rounds: int = 1) -> Outcome:
+        """All that was named."""
+        own, partner = (np.concatenate(some) for some in zip(*self._named, strict=True))
+        ids, columns = self._seen.texts()
+        orders, rows = (self._id_order(own), IdOrder.of(ids)), (own, partner)
         first = self._own.side is Side.A
         (a, b), some = (orders, rows) if first else (orders[::-1], rows[::-1])
         return Outcome(
             side=self._own.side,
             pairs=order_pairs(a, b, [some], self._own.scratch),
-            partner_ids=theirs.ids,
-            partner_columns=theirs.columns,
+            partner_ids=ids,
+            partner_columns=columns,
             partner_size=self._partner_size,
             partner_slots=0,
             comparisons=comparisons,
             rounds=rounds,
-            dummies=dummies,
+            dummies=self._dummies,
             released=self._own.released,
             phases=Phases(),
-            partner_fields=theirs.fields if self._task.chosen_by else {},
+            partner_fields=self._seen.fields(),
         )
 
 

@@ -214,6 +214,9 @@ class Routed(Slotless):
     def caps(self, task: Task) -> list[dict[Side, int]]:
         return [dict(one.caps or dict.fromkeys(Side, self.cap)) for one in task.blocking.passes]
 
+    def cascades(self, task: Task) -> bool:
+        return bool(task.one_to_one) and task.output.learner is None and not task.output.answers
+
     def made_anew(self, task: Task, step: int) -> bool:
         return task.output.answers and step in answer_steps(len(task.blocking.passes))
 
@@ -264,8 +267,9 @@ class Routed(Slotless):
     def refuse_resume(self, task: Task, own_steps: int, partner_steps: int, resumes: int) -> str:
         """After many attempts, unless nothing is to be asked: in each the asker can ask for something else,
         and the lister would not notice."""
-        before = 1 if task.output.learner is None else 2
-        passes_kept = min(own_steps, partner_steps) >= before + len(task.blocking.passes)
+        before, passes = 1 if task.output.learner is None else 2, len(task.blocking.passes)
+        steps = before + (2 * passes - 1 if self.cascades(task) else passes)
+        passes_kept = min(own_steps, partner_steps) >= steps
         if resumes < MOST_RESUMES or passes_kept:
             return ""
         return (

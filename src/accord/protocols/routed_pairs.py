@@ -2,6 +2,16 @@
 
 *To both*: the asker names the tokens, and both disclose what matched (naming.py).
 
+*One-to-one*, this is done after each pass, and the passes are a cascade: whose records matched takes them out
+of those that follow, whether or not the pair is kept in the end. Who is placed, and with which rank, was
+drawn once on whole tables; what is taken out leaves its place empty. So the sizes of a pass follow from what
+matched before. With M_p the pairs of records still there that meet in pass p and match, the output g is
+(M_1, …, M_P): both also learn in which pass a pair met first, and nobody what a later pass would have said.
+The theorem of routed.py holds for this g on either side [MATHS §10.4]: the records that are taken out, and
+what is left, follow from it. Were placing drawn again among those that remain, a partner that adapts its
+table could compare priorities. A pass has two steps of the journal: the asker's tokens, and the names, which
+both keep before the next pass begins. One that is done again has the same records, places and tokens.
+
 *To one side*, the asker: the lister has sealed each of its rows under a key of its own, drawn for this run,
 and sends all of them in random order before anything is compared; of each the key and the place are what
 opens in place of a token (sealed.py). So the lister learns nothing, not even how many match: all that it is
@@ -51,13 +61,15 @@ def find_pairs(task: Task, lanes: Sequence[Lane], mine: OwnSide, engine: Engine)
     yield from step(mine.journal, made, lambda answer: None)
     comparer = yield from run.gather(engine)
     set_up = clock.lap()
-    for lane in run.lanes:
-        run.take((yield from step(mine.journal, run.one_pass(lane, comparer), run.read)))
+    naming, cascades = Naming(task, mine), task.protocol.cascades(task)
+    for number in range(len(run.lanes)):
+        if number and cascades:
+            run.leave(*(yield from step(mine.journal, run.name(naming), naming.take)))
+        one = run.one_pass(run.lanes[number], comparer)
+        run.take((yield from step(mine.journal, one, run.read)))
     compared = clock.lap()
-    naming = Naming(task, mine)
-    ended = naming.tell(*run.all_matches, run.dummies) if run.asks else naming.hear(run.tokens, run.dummies)
-    rounds = len(run.lanes)
-    outcome = yield from step(mine.journal, ended, lambda kept: naming.outcome(kept, run.total, rounds))
+    yield from step(mine.journal, run.name(naming), naming.take)
+    outcome = naming.outcome(run.total, len(run.lanes))
     mine.watch(Status(run.total, run.total, len(outcome.pairs)))
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, replace(outcome, phases=Phases(set_up, compared, clock.lap())))
@@ -100,6 +112,11 @@ class PairPasses(Passes):
         super().__init__(task, lanes, mine, engine, held_circuit(task, lanes[0].asker, engine))
         self.tokens = random_rows(self.fixed.stream("tokens"), mine.records.size, HALF)
         self._taken: list[_Matches] = []
+        self._told = 0
+        """Of how many passes the asker has named what it found."""
+        self._here = np.ones(len(mine.records), np.bool_)
+        self._left = {mine.side: mine.records.size, mine.side.other: mine.partner_size}
+        """The records of both sides that take part in the passes to come."""
 
     def one_pass(self, lane: Lane, comparer: Comparer) -> Party[Answer]:
         """What the asker found, in an order that any attempt comes to."""
@@ -131,11 +148,25 @@ class PairPasses(Passes):
     def take(self, matches: _Matches) -> None:
         self._taken.append(matches)
 
-    @property
-    def all_matches(self) -> tuple[Ints, NDArray[np.uint8]]:
-        """All that was found, as often as it was."""
-        records = np.concatenate([one.record for one in self._taken])
-        return records, np.concatenate([one.token for one in self._taken])
+    def leave(self, own: Ints, partners: int) -> None:
+        """These own records, and so many of the partner's, take no part in the passes to come."""
+        self._here[own] = False
+        self._left[self.own.side] -= len(own)
+        self._left[self.own.side.other] -= partners
+        for number in range(len(self._taken), len(self.lanes)):
+            several = self.task.blocking.passes[number].per_record
+            entries = {side: left * several(side) for side, left in self._left.items()}
+            self.lanes[number] = replace(self.lanes[number], entries=entries)
+            self.placings[number] = self.placings[number].of(self._here)
+        self.total = sum(lane.bins for lane in self.lanes)
+
+    def name(self, naming: Naming) -> Party[Answer]:
+        """Tell what was found and not told, as often as it was; or hear it."""
+        if not self.asks:
+            return naming.hear(self.tokens, self.dummies)
+        some, self._told = self._taken[self._told :], len(self._taken)
+        records = np.concatenate([one.record for one in some])
+        return naming.tell(records, np.concatenate([one.token for one in some]), self.dummies)
 
 
 class SealedPasses(Passes):

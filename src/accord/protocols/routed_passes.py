@@ -68,7 +68,7 @@ class Passes:
     def __init__(
         self, task: Task, lanes: Sequence[Lane], mine: OwnSide, engine: HoldingEngine, circuit: Opened
     ) -> None:
-        self.task, self.lanes, self.own, self.engine, self.circuit = task, lanes, mine, engine, circuit
+        self.task, self.lanes, self.own, self.engine, self.circuit = task, list(lanes), mine, engine, circuit
         self.asks = lanes[0].asker is mine.side
         self.role = Side.B if self.asks else Side.A
         self.total, self.done = sum(lane.bins for lane in lanes), 0

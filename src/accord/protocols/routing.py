@@ -63,6 +63,11 @@ class Placing:
     over: int
     """(record, key) that found no rank: more records had the key than the cap."""
 
+    def of(self, here: NDArray[np.bool_]) -> Placing:
+        """The same of the records that are still here: the places of others stay empty."""
+        kept = here[self.record]
+        return Placing(self.record[kept], self.key[kept], self.rank[kept], self.over)
+
 
 def placing(keys: tuple[Indices, Words], cap: int, entropy: Entropy, priority: Words) -> Placing:
     """Ranks for the records of each key: for those with the least priority where a key has more than the cap.

@@ -8,6 +8,8 @@ half its length, so that there are few lists and each hash is moved a few times.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -26,14 +28,14 @@ Words = NDArray[np.uint64]
 
 
 class Seen:
-    """Ids, disclosed columns and, where pairs are checked or chosen by them, encoded fields."""
+    """Ids, disclosed columns and the encoded fields by which pairs are still to be checked or chosen."""
 
-    def __init__(self, task: Task, partner: Side, scratch: Scratch) -> None:
+    def __init__(self, task: Task, partner: Side, scratch: Scratch, kept: Sequence[str]) -> None:
         self._salt = task.salt
         self._ids = Texts(scratch)
         self._columns = {name: Texts(scratch) for name in task.disclose[partner]}
         self._chosen_by = task.chosen_by
-        self._kept = tuple(dict.fromkeys([*task.chosen_by, *task.checked_by]))
+        self._kept = tuple(dict.fromkeys(kept))
         self._fields: dict[str, GrowingColumn] = {}
         """Those that are kept, once there is a record."""
         self._scratch = scratch
