@@ -35,6 +35,7 @@ from accord.table.sources.opening import TableLike
 from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.test_routed import agreement as routed
+from tests.protocols.test_routed import one_to_one
 from tests.protocols.test_routed_answers import ANSWERS, asking
 from tests.run import faults
 from tests.secure.engines import engine_of
@@ -92,6 +93,8 @@ ROUTED: Mapping[str, Callable[[], Agreement]] = {
     "two passes": lambda: routed("x", "y", cap=4),
     "over a cap, asked by A": lambda: routed("x", "y", cap=2, asks="A"),
     "over a cap, asked by B": lambda: routed("x", "y", cap=1, asks="B"),
+    "cascade, asked by A": lambda: one_to_one(routed("x", "y", cap=4, asks="A")),
+    "cascade, asked by B": lambda: one_to_one(routed("x", "y", cap=2, asks="B")),
     "to A": lambda: _to_a(routed("x", "y", cap=4)),
     "to A, over a cap": lambda: _to_a(routed("x", cap=2)),
     "count": lambda: asking(routed("x", "y", cap=4), _COUNT, "1"),
@@ -100,8 +103,8 @@ ROUTED: Mapping[str, Callable[[], Agreement]] = {
     "sum": lambda: asking(routed("x", "y", cap=4), _SUM),
 }
 GENERATED: Mapping[str, Callable[..., Generated]] = {"products": generate_products, "places": generate_places}
-WHOLE = ("greedy", "plain", "all-pairs", "psi", "routed")
-CUT = {"greedy": 20, "plain": 20, "routed": 50}
+WHOLE = ("greedy", "plain", "all-pairs", "psi", "routed", "cascade")
+CUT = {"greedy": 20, "plain": 20, "routed": 50, "cascade": 50}
 """After how many messages a run is cut: in the middle of a step."""
 
 

@@ -26,7 +26,7 @@ from accord.protocols.routed_pairs import PairPasses
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
 from tests.protocols import worlds
-from tests.protocols.test_routed import Points, agreement, holds
+from tests.protocols.test_routed import Points, agreement, holds, one_to_one
 from tests.protocols.test_routing import keys_of
 
 Keys = tuple[int | None, ...]
@@ -162,6 +162,45 @@ def test_a_second_run_tells_no_more_of_who_is_left_out(cap: int) -> None:
     assert apart(anew[0], anew[1]) > fixed
 
 
+Cascaded = tuple[Placed, ...]
+
+
+def cascade(passes: tuple[Keys, ...], cap: int, matched: set[int]) -> Chances:
+    """Of each view of a cascade its probability: who has matched is seen once, and takes no part later."""
+    found: Chances = defaultdict(Fraction)
+    orders = list(permutations(range(len(passes[0]))))
+    for order in orders:
+        ways: list[tuple[Cascaded, frozenset[int], Fraction]] = [((), frozenset(), Fraction(1, len(orders)))]
+        for keys in passes:
+            further = []
+            for view, gone, p in ways:
+                for place, q in places(keys, cap, order).items():
+                    now = seen(place, matched - gone)
+                    further.append(((*view, now), gone | {record for record, _ in now}, p * q))
+            ways = further
+        for view, _, p in ways:
+            found[view] += p
+    return dict(found)
+
+
+@pytest.mark.parametrize("cap", CAPS)
+def test_every_view_of_a_cascade_is_as_likely_without_covered_records(cap: int) -> None:
+    """Over two passes, with the same order of priorities in both; for some of the tables."""
+    single = [keys for keys, _ in tables(cap, covered=True)]
+    rng = np.random.default_rng(cap)
+    for first, second in rng.choice(len(single), (40, 2)).tolist():
+        both = single[first], single[second]
+        inert = tuple((*keys[:-1], None) for keys in both)
+        assert cascade(both, cap, ALL) == cascade(inert, cap, ALL)
+
+
+@pytest.mark.parametrize("cap", CAPS)
+def test_a_record_that_is_not_covered_is_seen_in_a_cascade_too(cap: int) -> None:
+    full: Keys = (*[0] * cap, *[None] * (OTHERS - cap), 0)
+    inert, alone = (*full[:-1], None), (0, None, None, None)
+    assert apart(cascade((inert, alone), cap, ALL), cascade((full, alone), cap, ALL)) > 0
+
+
 def test_orders_of_priorities_are_all_enumerated() -> None:
     """Every set of `cap` records is placed as often as any other, and every rank."""
     keys: Keys = (0, 0, 0, 0)
@@ -172,12 +211,14 @@ def test_orders_of_priorities_are_all_enumerated() -> None:
         assert set(chances.values()) == {Fraction(1, ways)}
 
 
+@pytest.mark.parametrize("cascade", [False, True])
 @pytest.mark.parametrize("asker", Side)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_program_shows_the_asker_what_the_places_say(
-    seed: int, asker: Side, monkeypatch: pytest.MonkeyPatch
+    seed: int, asker: Side, cascade: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In each pass those that both have a place for: nothing of what a full key left out."""
+    """In each pass those that both have a place for: nothing of what a full key left out, and in a cascade
+    nothing of records that matched before."""
     rng = np.random.default_rng(seed)
     a, b = ([tuple(p) for p in rng.integers(4, 7, (8, 2)).tolist()] for _ in range(2))
     sides: dict[bool, PairPasses] = {}
@@ -189,13 +230,17 @@ def test_the_program_shows_the_asker_what_the_places_say(
 
     monkeypatch.setattr(PairPasses, "__init__", noted)
     agreed = agreement("x", "y", caps=[1, 2], asks=asker.value)
+    agreed = one_to_one(agreed) if cascade else agreed
     worlds.link(agreed, a, b, seed, engine=IdealEngine())
     asks, lists = sides[True], sides[False]
     names = {token.tobytes(): record for record, token in enumerate(lists.tokens)}
     rows: dict[bool, Points] = {True: a if asker is Side.A else b, False: b if asker is Side.A else a}
     assert asks.dummies + lists.dummies > 0, "some key is full"
+    gone: dict[bool, set[int]] = {True: set(), False: set()}
     for number, taken in enumerate(asks._taken):
         own, other = asks.placings[number], lists.placings[number]
+        assert not gone[True] & set(own.record.tolist())
+        assert not gone[False] & set(other.record.tolist())
         told = [names[token.tobytes()] for token in taken.token]
         expected = {
             (i, j)
@@ -204,3 +249,5 @@ def test_the_program_shows_the_asker_what_the_places_say(
             if key == with_key and holds(rows[True][i], rows[False][j])
         }
         assert set(zip(taken.record.tolist(), told, strict=True)) == expected
+        if cascade:
+            gone = {True: gone[True] | set(taken.record.tolist()), False: gone[False] | set(told)}

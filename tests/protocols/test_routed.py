@@ -72,6 +72,11 @@ def agreement(
     return worlds.agreement(**made | options)
 
 
+def one_to_one(agreed: Agreement) -> Agreement:
+    """The same, in which matched records take no part in later passes."""
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": "pairs"})
+
+
 # -- the oracle --------------------------------------------------------------------------------------------
 
 
@@ -538,9 +543,7 @@ def test_a_simulation_comes_to_the_same_in_the_clear_and_with_real_cryptography(
 
 def test_one_to_one() -> None:
     """Both keep the same best set."""
-    plain = agreement("x", cap=9).model_dump(mode="json")
-    agreed = Agreement.model_validate(plain | {"one_to_one": "pairs"})
-    pairs = link(agreed, [(3, 3), (3, 4)], [(3, 3), (3, 4)])
+    pairs = link(one_to_one(agreement("x", cap=9)), [(3, 3), (3, 4)], [(3, 3), (3, 4)])
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == 2
 
 
@@ -640,16 +643,17 @@ def neighbours(side: Side) -> Iterator[tuple[Points, Points]]:
 @pytest.mark.parametrize("asker", ["A", "B"])
 @pytest.mark.parametrize("side", Side)
 def test_neighbours_have_messages_of_the_same_sizes(side: Side, asker: str) -> None:
-    agreed = agreement("x", "y", cap=4, asks=asker)
-    first = both_views(agreed, A_ROWS, B_ROWS, IdealEngine())
-    for a, b in neighbours(side):
-        other = both_views(agreed, a, b, IdealEngine())
-        assert {s: shape(view) for s, view in other.items()} == {s: shape(v) for s, v in first.items()}
+    plain = agreement("x", "y", cap=4, asks=asker)
+    for agreed in (plain, one_to_one(plain)):
+        first = both_views(agreed, A_ROWS, B_ROWS, IdealEngine())
+        for a, b in neighbours(side):
+            other = both_views(agreed, a, b, IdealEngine())
+            assert {s: shape(view) for s, view in other.items()} == {s: shape(v) for s, v in first.items()}
 
 
 @pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
 def test_neighbours_have_messages_of_the_same_sizes_with_real_cryptography(side: Side) -> None:
-    agreed = agreement("x", cap=4)
+    agreed = one_to_one(agreement("x", "y", cap=4))
     first = both_views(agreed, A_ROWS, B_ROWS, OtEngine())
     for a, b in list(neighbours(side))[::3]:
         other = both_views(agreed, a, b, OtEngine())
@@ -665,11 +669,12 @@ def opened(view: View) -> tuple[bytes, ...]:
 @pytest.mark.parametrize("asker", Side)
 def test_the_lister_receives_the_same_bytes_whatever_else_the_asker_has(asker: Side) -> None:
     """With coins that are the same and everything in the clear: tokens and records of what matches."""
-    agreed = agreement("x", "y", cap=4, asks=asker.value)
-    first = both_views(agreed, A_ROWS, B_ROWS, IdealEngine())[asker.other]
-    assert any(len(message) for message in opened(first))
-    for a, b in neighbours(asker):
-        assert opened(both_views(agreed, a, b, IdealEngine())[asker.other]) == opened(first)
+    plain = agreement("x", "y", cap=4, asks=asker.value)
+    for agreed in (plain, one_to_one(plain)):
+        first = both_views(agreed, A_ROWS, B_ROWS, IdealEngine())[asker.other]
+        assert any(len(message) for message in opened(first))
+        for a, b in neighbours(asker):
+            assert opened(both_views(agreed, a, b, IdealEngine())[asker.other]) == opened(first)
 
 
 def by_bin(patch: pytest.MonkeyPatch) -> None:
@@ -805,8 +810,9 @@ class Kept:
 
 
 CUT = agreement("x", "y", cap=2)
-STEPS = 4
-"""Commitments, two passes, the end."""
+CASCADE = one_to_one(CUT)
+STEPS = {False: 4, True: 5}
+"""Commitments, two passes, the end; in a cascade each pass has an end."""
 
 
 @dataclass
@@ -820,7 +826,13 @@ class Attempt:
     masks: list[NDArray[np.uint64]]
 
 
-def attempt(mine: dict[Side, OwnSide], journals: dict[Side, Kept], coins: Entropy, engine: Engine) -> Attempt:
+def attempt(
+    mine: dict[Side, OwnSide],
+    journals: dict[Side, Kept],
+    coins: Entropy,
+    engine: Engine,
+    agreed: Agreement = CUT,
+) -> Attempt:
     said: list[Any] = []
     masks: list[NDArray[np.uint64]] = []
 
@@ -844,18 +856,18 @@ def attempt(mine: dict[Side, OwnSide], journals: dict[Side, Kept], coins: Entrop
             (OtEngine, "open"),
         ):
             patch.setattr(place, name, heard(getattr(place, name)))
-        left, right = run_pair(run(CUT.task, own[Side.A], engine), run(CUT.task, own[Side.B], engine))
+        left, right = run_pair(run(agreed.task, own[Side.A], engine), run(agreed.task, own[Side.B], engine))
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
     # What is shorter may be there twice by chance, or says nothing.
     sent = [bytes(e.buffer) for e in said if isinstance(e, Send) and len(e.buffer) >= 16]
     return Attempt(journals, worlds.pairs_of_a(left), sent, masks)
 
 
-def begin() -> dict[Side, OwnSide]:
+def begin(agreed: Agreement = CUT) -> dict[Side, OwnSide]:
     entropy = Seeded(5)
     return {
-        Side.A: worlds.side(CUT, Side.A, A_ROWS, entropy, partner=len(B_ROWS)),  # type: ignore[arg-type]
-        Side.B: worlds.side(CUT, Side.B, B_ROWS, entropy, partner=len(A_ROWS)),  # type: ignore[arg-type]
+        Side.A: worlds.side(agreed, Side.A, A_ROWS, entropy, partner=len(B_ROWS)),  # type: ignore[arg-type]
+        Side.B: worlds.side(agreed, Side.B, B_ROWS, entropy, partner=len(A_ROWS)),  # type: ignore[arg-type]
     }
 
 
@@ -867,35 +879,37 @@ def repeats(first: Attempt, second: Attempt) -> int:
     return said + len(rows[0] & rows[1])
 
 
-CUTS = [
-    *((kept, kept) for kept in range(STEPS + 1)),
-    *((kept + 1, kept) for kept in range(STEPS)),
-    *((kept, kept + 1) for kept in range(STEPS)),
-]
+def cuts(steps: int) -> Iterator[tuple[int, int]]:
+    """How many steps each side has kept."""
+    for kept in range(steps):
+        yield from ((kept, kept), (kept + 1, kept), (kept, kept + 1))
+    yield steps, steps
 
 
-@pytest.mark.parametrize("steps", CUTS)
-def test_a_run_that_was_cut_goes_on_and_comes_to_the_same(steps: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("cascade", "steps"), [(each, cut) for each in STEPS for cut in cuts(STEPS[each])])
+def test_a_run_that_was_cut_goes_on_and_comes_to_the_same(cascade: bool, steps: tuple[int, int]) -> None:
     """Also where one side has kept a step that the other has not: it is done again, to the same answer."""
-    mine, engine = begin(), IdealEngine()
-    whole = attempt(mine, {side: Kept() for side in Side}, Seeded("first"), engine)
+    agreed = CASCADE if cascade else CUT
+    mine, engine = begin(agreed), IdealEngine()
+    whole = attempt(mine, {side: Kept() for side in Side}, Seeded("first"), engine, agreed)
     kept = {side: whole.journals[side].cut(own, min(steps)) for side, own in zip(Side, steps, strict=True)}
-    again = attempt(mine, kept, Seeded("second"), IdealEngine())
+    again = attempt(mine, kept, Seeded("second"), IdealEngine(), agreed)
     assert again.pairs == whole.pairs == oracle(("x", "y"), A_ROWS, B_ROWS)
     for side in Side:
-        assert again.journals[side].answers[:3] == whole.journals[side].answers[:3]
-        assert len(again.journals[side].answers) == STEPS
+        ended = STEPS[cascade] - 1
+        assert again.journals[side].answers[:ended] == whole.journals[side].answers[:ended]
+        assert len(again.journals[side].answers) == STEPS[cascade]
 
 
-@pytest.mark.parametrize("kept", [1, 2])
-def test_another_attempt_says_nothing_again(kept: int) -> None:
+@pytest.mark.parametrize(("agreed", "kept", "passes"), [(CUT, 1, 2), (CUT, 2, 1), (CASCADE, 2, 1)])
+def test_another_attempt_says_nothing_again(agreed: Agreement, kept: int, passes: int) -> None:
     """All masks, keys and transfers are fresh; ranks and tokens are the run's."""
-    mine = begin()
-    whole = attempt(mine, {side: Kept() for side in Side}, Seeded("first"), OtEngine())
+    mine = begin(agreed)
+    whole = attempt(mine, {side: Kept() for side in Side}, Seeded("first"), OtEngine(), agreed)
     cut = {side: whole.journals[side].cut(kept, kept) for side in Side}
-    again = attempt(mine, cut, Seeded("second"), OtEngine())
+    again = attempt(mine, cut, Seeded("second"), OtEngine(), agreed)
     assert again.pairs == whole.pairs
-    assert len(again.masks) == STEPS - 1 - kept
+    assert len(again.masks) == passes
     assert len(whole.said) > 20
     assert repeats(whole, again) == 0
     for side in Side:

@@ -53,6 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "all-pairs": {"name": "all-pairs"},
     "one-to-one": {"greedy": False},
     "routed": {"name": "routed", "cap": 3},
+    "cascade": {"name": "routed", "cap": 3},
 }
 INTERSECTIONS = {"psi": "same(x) and same(y)"}
 """With their rules; they are not resumed before their end."""
@@ -60,7 +61,7 @@ INTERSECTIONS = {"psi": "same(x) and same(y)"}
 
 def agreement(kind: str = "greedy") -> Agreement:
     """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy.
-    With routed two passes, by x and by y."""
+    With routed two passes, by x and by y, and in a cascade without what matched in the first."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
     options: dict[str, Any] = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
@@ -78,7 +79,7 @@ def agreement(kind: str = "greedy") -> Agreement:
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             # Fields that come with disclosed records are in the journal of an intersection, too.
-            "one_to_one": "pairs" if kind in ("one-to-one", "psi") else False,
+            "one_to_one": "pairs" if kind in ("one-to-one", "psi", "cascade") else False,
             "engine": "ot",
         }
     )

@@ -110,6 +110,7 @@ KINDS = {
     "all-pairs": with_options("all-pairs", greedy=False),
     "all-pairs greedy": agreement("all-pairs"),
     "routed": agreement("routed"),
+    "cascade": agreement("cascade"),
     "psi": agreement("psi"),
     "a count": answering(answer="count", epsilon="1"),
     "an exact sum": answering(

@@ -49,6 +49,7 @@ EXPECTED = {
     for kind in faults.KINDS
 }
 EXPECTED["one-to-one"] = EXPECTED["plain"].replace(b'"A0","B7","1","1","2","1"\n', b"")
+EXPECTED["cascade"] = EXPECTED["one-to-one"]
 EXPECTED["psi"] = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n"A6","B5","15","15","15","15"\n'
 
 
@@ -159,13 +160,13 @@ def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed:
         "greedy",
         *(
             pytest.param(each, marks=pytest.mark.slow)
-            for each in ("plain", "all-pairs", "one-to-one", "routed")
+            for each in ("plain", "all-pairs", "one-to-one", "routed", "cascade")
         ),
     ],
 )
 def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     frames, to_a, steps = length(tmp_path / "whole", kind)
-    assert steps >= (4 if kind in ("plain", "one-to-one", "routed") else 6)
+    assert steps >= (4 if kind in ("plain", "one-to-one", "routed", "cascade") else 6)
     for number, wire in enumerate(cuts(frames, to_a, max(7, frames // 2))):
         check_cut(tmp_path / str(number), kind, wire, sent, performed)
 
