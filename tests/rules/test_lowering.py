@@ -73,7 +73,7 @@ def test_a_crossed_predicate_reads_another_field_on_each_side() -> None:
     rows = {side: lowered.inputs(side, columns) for side in Side}
     present = "name/nick present"
     assert [int(rows[side][present][0, 0]) for side in Side] == [1, 0]
-    assert rows[Side.A]["name/nick bits"].sum() > 0 == rows[Side.B]["name/nick bits"].sum()
+    assert rows[Side.A]["name bits"].sum() > 0 == rows[Side.B]["nick bits"].sum()
 
 
 def test_missing_is_a_bit_of_one_side_or_of_both() -> None:

@@ -14,13 +14,14 @@
 
 What the blocking guarantees is left out. A field that may be missing brings one secret bit a row, and its
 comparisons hold only where `Both` bits are set. A crossed predicate is an input that each side computes from
-another field; to an engine it looks like any other.
+another field, and looks like any other to an engine. Similarities name their filters instead: a field has one
+filter in all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,14 +106,10 @@ class _Lowering:
 
     def where_present(self, rule: Comparison, node: Node) -> Node:
         """The predicate, and both values of each of its fields that may be missing are there."""
-        may_miss = [
-            pair
-            for pair in compared_fields(rule)
-            if any(self.fields[name].missing == "differs" for name in pair)
-        ]
+        may_miss = [pair for pair in compared_fields(rule) if self.may_miss(pair)]
         return circuit.And((node, *(self.both_present(*pair) for pair in may_miss))) if may_miss else node
 
-    def both_present(self, of_a: str, of_b: str, only: Side | None = None) -> Node:
+    def both_present(self, of_a: str, of_b: str, only: Side | None = None) -> circuit.Both:
         """A's value and B's value are there; or that of the only side which is asked."""
         name = f"{_named(of_a, of_b)} present{f' in {only.value}' if only else ''}"
         for side, field in ((Side.A, of_a), (Side.B, of_b)):
@@ -154,30 +151,34 @@ class _Lowering:
         With n bits |a ∧ b| is at most |a| and |b|, so the value is at least n·(2v − w), and at least
         |a| + |b| − n, so it is at most v·n, as w is at least v.
         """
-        bits = self.bits_of(rule)
-        weight = self.one(rule, "ones", 1, bits.length, lambda field: lambda c: _weight(c, field)[:, None])
+        a, b = self.bits_of(Same(rule.field)), self.bits_of(Same(rule.field_b))
+        weight = self.one(rule, "ones", 1, a.length, lambda field: lambda c: _weight(c, field)[:, None])
         w, v = linear_weights(rule)
-        low, high = bits.length * min(0, 2 * v - w), v * bits.length
-        products = (circuit.Product(bits, bits, -w),)
+        low, high = a.length * min(0, 2 * v - w), v * a.length
+        products = (circuit.Product(a, b, -w),)
         return circuit.AtMost(circuit.Bilinear(products, weight, v, v, low, high), 0)
 
     def cosine(self, rule: Similar) -> Node:
-        bits = self.bits_of(rule)
-        table = cosine_table(rule.bound, bits.length)
-        size = bits.length + 1
+        a, b = self.bits_of(Same(rule.field)), self.bits_of(Same(rule.field_b))
+        table = cosine_table(rule.bound, a.length)
+        size = a.length + 1
         ones = Input(f"{rule.field} onehot", size, 1)
         least = Input(f"{rule.field_b} least for {rule.bound}", size, int(table.max()))
         eye = np.eye(size, dtype=np.int64)
         self.builders[ones.name, Side.A] = lambda c: eye[_weight(c, rule.field)]
         self.builders[least.name, Side.B] = lambda c: table.T[_weight(c, rule.field_b)]
-        products = (circuit.Product(ones, least, 1), circuit.Product(bits, bits, -1))
-        return circuit.AtMost(circuit.Bilinear(products, None, 0, 0, -bits.length, int(table.max())), 0)
+        products = (circuit.Product(ones, least, 1), circuit.Product(a, b, -1))
+        return circuit.AtMost(circuit.Bilinear(products, None, 0, 0, -a.length, int(table.max())), 0)
 
     def bits_of(self, rule: OneField) -> Input:
-        """A text's bits, or the binary digits of a code."""
-        spec = self.fields[rule.field]
+        """A text's bits, or the binary digits of a code; zeros where it is missing."""
+        spec, pair = self.fields[rule.field], (rule.field, rule.field_b)
         length = spec.bits if isinstance(spec, TextField) else max(1, self.high(rule.field).bit_length())
-        return self.one(rule, "bits", length, 1, lambda field: lambda columns: _bits(columns, field, length))
+        of = self.one(rule, "bits", length, 1, lambda field: lambda columns: _bits(columns, field, length))
+        return replace(of, where=self.both_present(*pair).of) if self.may_miss(pair) else of
+
+    def may_miss(self, pair: tuple[str, str]) -> bool:
+        return any(self.fields[name].missing == "differs" for name in pair)
 
     def letters_of(self, rule: OneField) -> Input:
         """The numbers of a text's letters, 0 behind the last one."""

@@ -33,6 +33,8 @@ class Input:
     name: str
     length: int
     high: int
+    where: Input | None = None
+    """A bit of each row: rows without it have zeros here."""
 
     @property
     def bits(self) -> int:
