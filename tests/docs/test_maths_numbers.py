@@ -300,8 +300,8 @@ def test_balls_of_half_the_radius() -> None:
 
 def payload_bits(node: Node) -> int:
     program = compile_circuit(Opened(node, 0), "ot")
-    own = layout_of(program).own
-    return program.terms + sum(s.bits for s, at in zip(program.shares, own, strict=True) if at is not None)
+    fields = zip(program.shares, layout_of(program).own, strict=True)
+    return program.choices.count + sum(share.bits for share, at in fields if at is not None)
 
 
 def test_what_a_payload_takes() -> None:

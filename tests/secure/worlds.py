@@ -128,6 +128,40 @@ def random_score(random: Generator, weight: int = 20) -> Node:
     return And((random_circuit(random, 1), Not(score))) if random.random() < 0.5 else Or((score, Equal(CODE)))
 
 
+GIVEN, SURNAME = (Input(name, 8, 1, Input(f"{name} there", 1, 1)) for name in ("given", "surname"))
+ONES = Input("ones", 1, 8)
+
+
+def _alike(left: Input, right: Input, weight: int) -> AtMost:
+    return AtMost(Bilinear((Product(left, right, -weight),), ONES, 2, 2, -8 * weight, 32), 4)
+
+
+NAMES: tuple[Node, ...] = (
+    *(_alike(left, right, w) for left in (GIVEN, SURNAME) for right in (GIVEN, SURNAME) for w in (5, 8)),
+    AtMost(Bilinear((Product(GIVEN, GIVEN, 1), Product(GIVEN, SURNAME, -6)), None, 0, 0, -48, 8), -9),
+    AtMost(Hamming(GIVEN), 3),
+    Equal(SURNAME),
+    Equal(CODE),
+    AtMost(SquaredEuclidean(CODE), 9),
+    AtMost(SquaredEuclidean(CODE), 3),
+    AtMost(Mismatches(TEXT), 2),
+    Edit(TEXT, 1),
+)
+"""Their inputs are multiplied again and again, by themselves and by others."""
+
+
+def random_names(random: Generator) -> Node:
+    """A formula or a score over a few of these, for rows that may lack either name."""
+    parts = []
+    for number in random.choice(len(NAMES), random.integers(2, 6), replace=False):
+        there = [Both(of.where) for of in (GIVEN, SURNAME) if of.where is not None and random.random() < 0.4]
+        parts.append(And((NAMES[number], *there)))
+    if random.random() < 0.4:
+        return Or((And(tuple(parts[:2])), *parts[2:]))
+    graded = tuple(Graded(((part, int(random.integers(1, 9))),), 0) for part in parts)
+    return Reaches(graded, int(random.integers(1, 9)))
+
+
 def table(random: Generator, circuit: Node, side: Side, rows: int, real: float = 0.7) -> Table:
     """Rows that are often close to each other, so that both answers occur."""
     columns = {}
@@ -139,6 +173,9 @@ def table(random: Generator, circuit: Node, side: Side, rows: int, real: float =
         columns[TEXT.name] = texts(random, rows, TEXT)
     if COUNT.name in columns and BITS.name in columns:
         columns[COUNT.name] = columns[BITS.name].sum(axis=1, keepdims=True)
+    for of in inputs(circuit, side):
+        if of.where is not None and of.where.name in columns:
+            columns[of.name] *= columns[of.where.name]
     return Table(columns, random.random(rows) < real)
 
 

@@ -42,7 +42,7 @@ The invariant: bits, factors and own parts are functions of one side's rows alon
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -351,6 +351,39 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
             return (read(source).T != 0).astype(np.uint8)
         case Ending() | Marked():
             return np.zeros((0, 0), dtype=np.uint8)
+
+
+def name_bits(form: Form, where: Input | None) -> list[Hashable]:
+    """What each of A's bits is, read of rows with the bit `where` alone: what has one name is one bit."""
+    match form.of:
+        case Hamming(source) | Equal(source) | SquaredEuclidean(source):
+            return _name(source, where, "bit", range(source.length), range(source.bits))
+        case Bilinear(products):
+            every = (_name(p.left, where, "bit", range(p.left.length), range(p.left.bits)) for p in products)
+            return [name for names in every for name in names]
+        case Mismatches(source):
+            return _name(source, where, "letter", range(source.length), range(source.high + 1))
+        case Nearby(source, place):
+            return _name(source, where, "letter", [place], range(source.high + 1))
+        case Ceiling(whole):
+            return [*name_bits(form_of(whole), where), *name_bits(form_of(Rest(form.of)), where)]
+        case Rest(Ceiling(whole, _, divisor)):
+            return [(whole, where, divisor, rest) for rest in range(1, divisor)]
+        case Added(parts):
+            kinds = [((part.of_a, part.kinds.tobytes()), len(part.weights)) for part in parts]
+            return [(*of, where, kind) for of, n in kinds for kind in range(1, n)]
+        case Both(source):
+            return [(source, where, "any")]
+        case Ending() | Marked():
+            return []
+
+
+def _name(
+    of: Input, where: Input | None, kind: str, places: Iterable[int], values: Iterable[int]
+) -> list[Hashable]:
+    """All values in some places. Rows without `of.where` have zeros there, asked for or not."""
+    asked = None if where == of.where else where
+    return [(of, asked, kind, place, value) for place in places for value in values]
 
 
 def factors(form: Form, read: Reader) -> Ints:

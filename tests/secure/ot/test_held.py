@@ -9,14 +9,17 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from accord.datasets.starter import starter
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table, join_halves, split_halves
-from accord.secure.circuit import And, Node, Or, inputs
+from accord.secure.circuit import And, AtMost, Input, Node, Opened, Or, SquaredEuclidean, inputs
+from accord.secure.cost import price
 from accord.secure.engine import require_holding
 from accord.secure.ideal import evaluate
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
-from accord.secure.ot.held import layout_of
+from accord.secure.ot.held import HeldRows, layout_of, payloads
+from accord.secure.ot.rows import OwnRows
 from accord.secure.ot.settings import Settings
 from accord.secure.ot.supply import OtSession
 from accord.secure.party import Wire, run_pair
@@ -25,7 +28,16 @@ from accord.side import Side
 from benchmarks.workload import RULES, make_up_table
 from tests.secure.engines import OT, World, engine_of
 from tests.secure.shares import subtract
-from tests.secure.worlds import LEAVES, Fixed, Traced, random_circuit, random_score, table
+from tests.secure.worlds import (
+    LEAVES,
+    NAMES,
+    Fixed,
+    Traced,
+    random_circuit,
+    random_names,
+    random_score,
+    table,
+)
 
 Words = NDArray[np.uint64]
 
@@ -97,6 +109,22 @@ def test_random_circuits_and_scores(world: World, count: int) -> None:
     assert found > 0
 
 
+@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_bits_that_are_multiplied_again(world: World, count: int) -> None:
+    """In a new session, for which a price is exact."""
+    random, twice = np.random.default_rng(29), 0
+    for _ in range(count):
+        circuit, ones, wire = random_names(random), np.ones(50, np.int64), Wire()
+        world.sides = world.fresh()
+        opened(world, circuit, *tables(random, circuit, 50), random, wire=wire)
+        held = require_holding(world.engine).hold(circuit)
+        twice += compile_circuit(held, "ot").choices.twice
+        if world.name in OT:
+            cost = price(held, Blocks.of_sizes(ones, ones), "ot", OT[world.name])
+            assert (cost.bytes, cost.rounds) == (wire.bytes, wire.rounds)
+    assert twice > 0
+
+
 @pytest.mark.parametrize("name", ["people", "edit", "conjunction"])
 def test_rules_as_people_have_them(world_of: Callable[[str], World], name: str) -> None:
     random = np.random.default_rng(5)
@@ -144,6 +172,7 @@ def test_a_layout_has_a_place_of_its_own_for_every_bit(name: str) -> None:
     program = compile_circuit(engine.hold(RULES[name]), "ot")
     layout = layout_of(program)
     taken = np.concatenate(layout.bits).tolist()
+    assert len(taken) == program.terms
     for at, share in zip(layout.own, program.shares, strict=True):
         if at is not None:
             assert at // 64 == (at + share.bits - 1) // 64
@@ -151,6 +180,38 @@ def test_a_layout_has_a_place_of_its_own_for_every_bit(name: str) -> None:
     assert len(set(taken)) == len(taken)
     assert max(taken) < 64 * (layout.words - TOKEN) <= max(taken) + 64
     assert not any(lookup.own for lookup in program.lookups)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_payload_has_the_bits_of_each_share_wherever_these_are(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    circuit = random_circuit(random) if seed % 4 == 0 else random_names(random)
+    program = compile_circuit(require_holding(engine_of("ot")).hold(circuit), "ot")
+    a, rows = tables(random, circuit, 30)[0], np.arange(30)
+    own, choices = OwnRows(a.inputs, a.real), program.choices
+    made = HeldRows(payloads(program, own))
+    for number, share in enumerate(program.shares):
+        if share.form.shifts:
+            expected = own.choice_bits(program, number, rows)
+            assert np.array_equal(made.choice_bits(program, number, rows), expected)
+    words = [word for some in choices.words for word in some.tolist()]
+    assert sorted(words) == list(range(program.terms)) == list(range(choices.count + choices.twice))
+    assert len(set(np.concatenate([[], *layout_of(program).bits]).tolist())) == choices.count
+
+
+def test_a_bit_that_is_multiplied_three_times_takes_two_transfers() -> None:
+    """Only where rows are held in shares."""
+    node = And(tuple(AtMost(SquaredEuclidean(Input("x", 1, 3)), bound) for bound in (1, 2, 4)))
+    program = compile_circuit(Opened(node, 0), "ot")
+    assert (program.terms, program.choices.count, program.choices.twice) == (6, 4, 2)
+    assert [bits.tolist() for bits in program.choices.bits] == [[0, 1], [0, 1], [2, 3]]
+    plain = compile_circuit(node, "ot")
+    assert (plain.choices.count, plain.choices.twice) == (6, 0)
+
+
+def test_the_people_of_the_starter_have_128_bits_twice() -> None:
+    program = compile_circuit(Opened(starter("people").task.lowered.node, 0), "ot")
+    assert (program.terms, program.choices.twice) == (634, 128)
 
 
 def test_people_take_about_seven_hundred_bits() -> None:
@@ -210,8 +271,8 @@ def traced(settings: Settings) -> tuple[tuple[OtSession, OtSession], tuple[Trace
 
 
 def open_twice(sides: tuple[OtSession, OtSession], settings: Settings, rewind: bool) -> None:
-    """Two evaluations of a session; with `rewind` the second takes the OTs of the first."""
-    engine, random, circuit = OtEngine(settings), np.random.default_rng(2), LEAVES[0]
+    """Two evaluations of a session; with `rewind` the second takes the OTs of the first. Bits serve twice."""
+    engine, random, circuit = OtEngine(settings), np.random.default_rng(2), And(NAMES[:4])
     held, ones = engine.hold(circuit), np.ones(30, np.int64)
     a, b = tables(random, circuit, 30)
     payloads, tops = engine.payloads(held, a)

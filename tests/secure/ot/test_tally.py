@@ -23,7 +23,7 @@ from accord.side import Side
 from tests.secure.engines import OT, World, engine_of
 from tests.secure.ot.test_held import tables, traced, words
 from tests.secure.shares import subtract
-from tests.secure.worlds import LEAVES, Fixed, random_circuit, random_score
+from tests.secure.worlds import LEAVES, Fixed, random_circuit, random_names, random_score
 
 Ints = NDArray[np.int64]
 MET = Equal(Input("met", 48, 1))
@@ -115,7 +115,7 @@ def test_shares_add_up_to_the_plain_sums(world: World, shape: tuple[int, int, in
 def test_any_circuit_is_tallied(world: World, count: int) -> None:
     random, found = np.random.default_rng(5), 0
     for number in range(count):
-        circuit = random_score(random) if number % 2 else random_circuit(random)
+        circuit = (random_circuit, random_score, random_names)[number % 3](random)
         marks, weights, bits = (int(random.integers(*ends)) for ends in ((0, 13), (1, 13), (8, 63)))
         given = Given(circuit, tally_of(marks, weights, bits), 60, random)
         given.run(world)

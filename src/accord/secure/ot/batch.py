@@ -69,6 +69,7 @@ Answer = NDArray[np.bool_]
 Opening = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The places of pairs in a batch, and their last words."""
 NOTHING: Opening = (np.zeros(0, np.int64), np.zeros((0, TOKEN), np.int64))
+_NO_ROWS: Words = np.zeros((0, 2), np.uint64)
 
 
 class BatchSide:
@@ -194,14 +195,16 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
     due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
     parts = _cut((yield from receive(sum(due))), due)
     pi, count = mine.ends.receiver.pi, len(program.shares)
-    came = zip(program.shares, keys, bits, parts[:count], parts[count : 2 * count], strict=True)
-    for number, (share, key, bit, sums, corrections) in enumerate(came):
+    came = zip(program.shares, parts[:count], parts[count : 2 * count], strict=True)
+    for number, (share, sums, corrections) in enumerate(came):
         got, own = corrections.view(f"<u{share.lane // 8}"), mine.own_part(number)
+        bit, words = bits[program.choices.bits[number]], program.choices.words[number]
         if mine.single:
-            mine.shares.append(receive_singles(pi, share, key, mine.batch, bit, own, got))
+            mine.shares.append(receive_singles(pi, share, keys, words, mine.batch, bit, own, got))
         else:
             sent = Parts(sums.view("<u8"), got)
-            mine.shares.append(receive_distance(pi, share, key[0], mine.batch, bit, own, sent))
+            rows = _rows_of(keys, words, mine.batch)
+            mine.shares.append(receive_distance(pi, share, rows, mine.batch, bit, own, sent))
     del parts[: 2 * count]
     mine.forget()
     for number, level in enumerate(levels):
@@ -218,31 +221,34 @@ def _serve(mine: BatchSide, reveal: bool) -> Party[Bytes]:
     return parts[0]
 
 
-def _choose(mine: BatchSide) -> Party[tuple[list[NDArray[Any]], list[Bytes]]]:
-    """What A has of the OTs of all distances, rows or hashes, and the bits by which it chose."""
-    if not mine.program.terms:
+def _choose(mine: BatchSide) -> Party[tuple[NDArray[Any], Bytes]]:
+    """What A has of the OTs of all distances, rows or hashes, and its bits, one for each strip."""
+    choices, strips = mine.program.choices, len(mine.batch.width)
+    bits = np.empty((choices.count, strips), np.uint8)
+    if not choices.count:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
-        count = len(mine.program.shares)
-        return [np.zeros((1, 0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
-    bits = [mine.choice_bits(number) for number in range(len(mine.program.shares))]
+        return _NO_ROWS, bits
+    for number, places in enumerate(choices.bits):
+        if len(places):
+            bits[places] = mine.choice_bits(number)
     mine.forget()
     # In the OTs A asks for the side of each tree that its path leaves.
-    flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
-    choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
-    choices[: len(flat)] = flat
-    packed = np.packbits(choices, bitorder="little").view("<u8")
+    asked = np.zeros(padded_count(bits.size), dtype=np.uint8)
+    asked[: bits.size] = 1 - bits.reshape(-1)
+    packed = np.packbits(asked, bitorder="little").view("<u8")
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
-    end, count = mine.ends.receiver, len(flat)
-    tiles = end.extend(packed, corrections, count)
-    made = hash_known(end.pi, mine.program, tiles, count) if mine.single else collect(tiles)[None]
+    end = mine.ends.receiver
+    tiles = end.extend(packed, corrections, bits.size)
+    made = hash_known(end.pi, mine.program, tiles, strips) if mine.single else collect(tiles)
     yield from send(corrections)
-    return _per_share(made, [part.size for part in bits]), bits
+    return made, bits
 
 
-def _per_share(made: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
-    starts = np.cumsum([0, *counts])
-    return [made[:, start : start + count] for start, count in zip(starts, counts, strict=False)]
+def _rows_of(rows: Words, bits: NDArray[np.int64], batch: StripBatch) -> Words:
+    """Those of some bits, which follow each other where each has a term of its own."""
+    strips, first = len(batch.width), int(bits[0]) if len(bits) else 0
+    return rows[first * strips : (first + len(bits)) * strips]
 
 
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
@@ -315,24 +321,21 @@ def _look_up(mine: BatchSide) -> Party[Bytes]:
 
 def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
     """B's shares of all distances; fills the corrections that A needs for its own."""
-    end, strips, shares = mine.ends.sender, len(mine.batch.width), mine.program.shares
-    counts = [len(share.form.shifts) * strips for share in shares]
-    made: NDArray[Any] = np.zeros((1, 0, 2), dtype=np.uint64)
-    if mine.program.terms:
-        tiles = end.extend(choices, sum(counts), both=False)
-        if mine.single:
-            made = hash_both(end.pi, mine.program, tiles, end.delta, sum(counts))
-        else:
-            made = collect(tiles)[None]
-    keys, sums, corrections = _per_share(made, counts), parts[: len(shares)], parts[len(shares) :]
-    for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
-        sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))
-        factor = mine.factors(number)
+    end, strips, program = mine.ends.sender, len(mine.batch.width), mine.program
+    keys, count = _NO_ROWS, len(program.shares)
+    if program.choices.count:
+        tiles = end.extend(choices, program.choices.count * strips, both=False)
+        keys = hash_both(end.pi, program, tiles, end.delta, strips) if mine.single else collect(tiles)
+    to_fill = zip(program.shares, parts[:count], parts[count:], strict=True)
+    for number, (share, sums, corrections) in enumerate(to_fill):
+        sent = Parts(sums.view("<u8"), corrections.view(f"<u{share.lane // 8}"))
+        factor, words = mine.factors(number), program.choices.words[number]
         own = mine.own_part(number)
         if mine.single:
-            made = send_singles(end.pi, share, key, mine.batch, factor, own, sent.corrections)
+            made = send_singles(end.pi, share, keys, words, mine.batch, factor, own, sent.corrections)
         else:
-            made = send_distance(end.pi, share, key[0], end.delta, mine.batch, factor, own, sent)
+            rows = _rows_of(keys, words, mine.batch)
+            made = send_distance(end.pi, share, rows, end.delta, mine.batch, factor, own, sent)
         mine.shares.append(made)
     mine.forget()
 

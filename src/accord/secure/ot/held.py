@@ -10,6 +10,7 @@ factors (1 − 2s)·factor as if w were A's row: not a message more. In an exclu
 the factor stays. This is why B is the side that has its row whole: of A's row a bit takes a bit, where of B's
 a factor would take a ring element. What a formula reads of A's row is a share of its own (`compiler.py`).
 
+Equal bits of a row have one place in its payload, and one OT for two of their products (`program.Choices`).
 A field of a payload lies within a word, so that one subtraction a word makes shares of all fields. The last
 words of a payload are what the answer opens (`opening.py`), if it is not tallied (`tally.py`).
 """
@@ -45,7 +46,7 @@ class Layout:
     words: int
     """Of a payload, what opens included."""
     bits: tuple[Ints, ...]
-    """The places of the bits of A's row, a share after the other."""
+    """The places of the bits of A's row, a share after the other; equal bits have one."""
     own: tuple[int | None, ...]
     """Where the own part of each share begins; None where that of every row is 0."""
     tops: Words
@@ -55,7 +56,7 @@ class Layout:
 @lru_cache(maxsize=64)
 def layout_of(program: Program) -> Layout:
     """Own parts first, each within a word; bits wherever there is room."""
-    own, end = list[int | None](), 0
+    own, end, choices = list[int | None](), 0, program.choices
     for share in program.shares:
         if not _has_own(share):
             own.append(None)
@@ -65,12 +66,11 @@ def layout_of(program: Program) -> Layout:
         own.append(end)
         end += share.bits
     fields = [(at, share.bits) for at, share in zip(own, program.shares, strict=True) if at is not None]
-    room = 64 * -(-(sum(bits for _, bits in fields) + program.terms + 64) // 64) + 64 * len(fields)
+    room = 64 * -(-(sum(bits for _, bits in fields) + choices.count + 64) // 64) + 64 * len(fields)
     free = np.ones(room, np.bool_)
     for at, bits in fields:
         free[at : at + bits] = False
-    counts = [len(share.form.shifts) for share in program.shares]
-    places = np.flatnonzero(free)[: program.terms]
+    places = np.flatnonzero(free)[: choices.count]
     last = max([int(at) for at in places[-1:]] + [at + bits - 1 for at, bits in fields], default=-1)
     words = last // 64 + 1
     # What no field takes is a field of one bit.
@@ -78,9 +78,8 @@ def layout_of(program: Program) -> Layout:
     for at, bits in fields:
         tops[at + bits - 1] = True
     packed = np.packbits(tops, bitorder="little").view("<u8").astype(np.uint64)
-    ends = np.cumsum([0, *counts])
-    bits_of = tuple(places[start : start + n] for start, n in zip(ends, counts, strict=False))
     full = np.full(program.opens, np.iinfo(np.uint64).max, np.uint64)
+    bits_of = tuple(places[numbers] for numbers in choices.bits)
     return Layout(words + program.opens, bits_of, tuple(own), np.concatenate([packed, full]))
 
 

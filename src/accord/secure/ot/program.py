@@ -9,18 +9,23 @@ circuit alone.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.secure.circuit import Input, Tally
-from accord.secure.forms import Form
+from accord.secure.forms import Form, name_bits
 from accord.secure.ot.lookup import pack_truth
 from accord.secure.payloads import TOKEN
 from accord.side import Side
+
+Ints = NDArray[np.int64]
 
 USUAL, CHEAP = 4, 48
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
@@ -161,6 +166,41 @@ class Lookup:
         return lookup_weight(self.bits, self.lane)
 
 
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """The bits of A's row that a program multiplies, by number: each takes an OT, and a place in a payload.
+
+    An OT has two words (`single.py`), so a bit that is multiplied again in another term is chosen once; it
+    counts as another bit from the third time on. First come those that serve two terms.
+    """
+
+    count: int
+    twice: int
+    """How many serve two terms."""
+    bits: tuple[Ints, ...]
+    """Of each share the bit of each term,"""
+    words: tuple[Ints, ...]
+    """and the word: bit n has word n, and count + n if it serves two."""
+
+
+def _choices(names: list[list[Hashable]]) -> Choices:
+    """Bits with one name are one."""
+    seen = Counter[Hashable]()
+    keys, again = list[Hashable](), list[bool]()
+    for name in chain.from_iterable(names):
+        keys.append((name, seen[name] // 2))
+        again.append(seen[name] % 2 == 1)
+        seen[name] += 1
+    numbers = {key: number for number, (key, _) in enumerate(Counter(keys).most_common())}
+    bits = np.array([numbers[key] for key in keys], np.int64)
+    words = bits + len(numbers) * np.array(again, np.int64)
+    ends = np.cumsum([len(some) for some in names], dtype=np.int64)
+    parts = [slice(end - len(some), end) for end, some in zip(ends, names, strict=True)]
+    return Choices(
+        len(numbers), sum(again), tuple(bits[part] for part in parts), tuple(words[part] for part in parts)
+    )
+
+
 @dataclass(frozen=True)
 class Program:
     """Shared numbers, their sums, then lookups, of which some are the answer."""
@@ -198,5 +238,13 @@ class Program:
 
     @property
     def terms(self) -> int:
-        """Bits of A's row that are multiplied with something of B's row."""
+        """Products of a bit of A's row with something of B's row."""
         return sum(len(share.form.shifts) for share in self.shares)
+
+    @cached_property
+    def choices(self) -> Choices:
+        """In rows that are held in shares equal bits are one. In others each term has its own: there a bit
+        takes a tree for all that a row meets, and its leaves expand a term."""
+        if self.held:
+            return _choices([name_bits(share.form, share.where) for share in self.shares])
+        return _choices([[(n, i) for i in range(len(s.form.shifts))] for n, s in enumerate(self.shares)])

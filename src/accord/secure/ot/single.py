@@ -9,8 +9,14 @@ x₀ and x₁ of a tree of one level, and A lacks number a, its bit. With r = H(
 
 to the byte what the loops there would send, without trees, groups and lines of which each has one element.
 
+Where two terms multiply one bit (`program.Choices`), one OT serves both: H has two words, of which the first
+gives the r of one term and the second those of the other. A lacks H(x_a) as a whole, so each of the two
+corrections is masked by a word of it that masks nothing else, and B sees one choice of one bit.
+
+Assumption: H of `transfer/permutation.py` is correlation robust, with all of its 128 bits.
+
 Of an OT nothing is needed but these r, in the program's widest lane: rows are hashed as they come, and A
-holds a number an OT until B's corrections are there. What follows runs over neighbouring pairs of one term.
+holds a number a term until B's corrections are there. What follows runs over neighbouring pairs of one term.
 """
 
 from __future__ import annotations
@@ -39,49 +45,53 @@ def stands_alone(batch: StripBatch) -> bool:
     return batch.pairs == batch.columns == len(batch.width) == len(batch.members)
 
 
-def hash_known(pi: Permutation, program: Program, tiles: Iterator[Tile], count: int) -> NDArray[Any]:
-    """A's r₁₋ₐ of so many OTs, shape (1, count)."""
-    return _hash(pi, program, tiles, np.zeros((1, 2), np.uint64), count)
+def hash_known(pi: Permutation, program: Program, tiles: Iterator[Tile], pairs: int) -> NDArray[Any]:
+    """A's r₁₋ₐ for so many pairs, shape (1, words, pairs)."""
+    return _hash(pi, program, tiles, np.zeros((1, 2), np.uint64), pairs)
 
 
 def hash_both(
-    pi: Permutation, program: Program, tiles: Iterator[Tile], delta: Words, count: int
+    pi: Permutation, program: Program, tiles: Iterator[Tile], delta: Words, pairs: int
 ) -> NDArray[Any]:
-    """B's r₀ and r₁ of so many OTs, shape (2, count)."""
-    return _hash(pi, program, tiles, mix(np.stack([delta ^ delta, delta & CLEAR])), count)
+    """B's r₀ and r₁ for so many pairs, shape (2, words, pairs)."""
+    return _hash(pi, program, tiles, mix(np.stack([delta ^ delta, delta & CLEAR])), pairs)
 
 
 def _hash(
-    pi: Permutation, program: Program, tiles: Iterator[Tile], others: Words, count: int
+    pi: Permutation, program: Program, tiles: Iterator[Tile], others: Words, pairs: int
 ) -> NDArray[Any]:
-    """H of the rows and of what differs from them by some, which are given as σ of it."""
-    lane = max(share.lane for share in program.shares)
-    result = np.empty((len(others), count), dtype=f"u{lane // 8}")
+    """H of the rows and of what differs from them by some, which are given as σ of it: the first words of all
+    bits, and then the second words of those that serve two terms."""
+    lane, choices = max(share.lane for share in program.shares), program.choices
+    count, twice = choices.count * pairs, choices.twice * pairs
+    result = np.empty((len(others), count + twice), dtype=f"u{lane // 8}")
     for tile in tiles:
         rows = tile.rows[: count - tile.first]
         inner = pi.scratch("inner", len(others) * len(rows)).reshape(len(others), -1, 2)
         _ready(rows, others, inner)
         outer = pi.apply(inner, "outer").reshape(inner.shape)
-        _TAKE[lane](inner, outer, tile.first, result)
-    return result
+        _TAKE[lane](inner, outer, 0, len(rows), tile.first, result)
+        _TAKE[lane](inner, outer, 1, min(len(rows), max(0, twice - tile.first)), count + tile.first, result)
+    return result.reshape(len(others), -1, pairs)
 
 
 def send_singles(
     pi: Permutation,
     share: NumberShare,
     hashes: NDArray[Any],
+    words: Ints,
     batch: StripBatch,
     factors: NDArray[Any],
     own: Ints,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
-    """B's shares, one a pair, from its part of `hash_both`; fills what is sent."""
+    """B's shares, one a pair, from some words of `hash_both`; fills what is sent."""
     result = own.astype(f"u{share.lane // 8}")
     if len(share.form.shifts):
         values, factor = room(pi, share, batch), factors.astype(result.dtype, order="C", copy=False)
         if factor.shape[1] != batch.pairs:
             factor = np.take(factor, batch.b_start, axis=1)
-        parts = _lanes(share, hashes, batch.pairs)
+        parts = _lanes(share, hashes, words)
         _CORRECT[share.lane](parts[0], parts[1], factor, _shifts(share), share.exclusive, values, result)
         pack_values(share, batch, values, corrections)
     return reduce(share, result)
@@ -91,25 +101,24 @@ def receive_singles(
     pi: Permutation,
     share: NumberShare,
     hashes: NDArray[Any],
+    words: Ints,
     batch: StripBatch,
     bits: NDArray[np.uint8],
     own: Ints,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
-    """A's shares, one a pair, from its part of `hash_known` and its bits (terms, pairs)."""
+    """A's shares, one a pair, from some words of `hash_known` and its bits (terms, pairs)."""
     result = own.astype(f"u{share.lane // 8}")
     if len(share.form.shifts):
         got = unpack_values(pi, share, batch, corrections)
-        (known,) = _lanes(share, hashes, batch.pairs)
-        chosen = np.ascontiguousarray(bits)
-        _COLLECT[share.lane](known, chosen, got, _shifts(share), share.exclusive, result)
+        (known,) = _lanes(share, hashes, words)
+        _COLLECT[share.lane](known, bits, got, _shifts(share), share.exclusive, result)
     return reduce(share, result)
 
 
-def _lanes(share: NumberShare, hashes: NDArray[Any], pairs: int) -> NDArray[Any]:
-    """Hashes in the share's lane, shape (…, terms, pairs)."""
-    cut = hashes.astype(f"u{share.lane // 8}", copy=False)
-    return cut.reshape(len(hashes), -1, pairs)
+def _lanes(share: NumberShare, hashes: NDArray[Any], words: Ints) -> NDArray[Any]:
+    """Some words of hashes in the share's lane, shape (…, terms, pairs)."""
+    return np.take(hashes, words, axis=1).astype(f"u{share.lane // 8}", copy=False)
 
 
 def _shifts(share: NumberShare) -> Words:
@@ -133,12 +142,12 @@ def _ready(rows: Words, others: Words, result: NDArray[np.uint64]) -> None:
             target[row, 1] = first[row, 1] ^ high
 
 
-def _take(inner: Any, outer: Any, first: int, result: Any) -> None:
-    """The lower words of H, cut to their lane."""
+def _take(inner: Any, outer: Any, word: int, count: int, first: int, result: Any) -> None:
+    """One word of H of so many rows, cut to its lane."""
     for y in range(inner.shape[0]):
-        x, z, target = inner[y], outer[y], result[y, first : first + inner.shape[1]]
+        x, z, target = inner[y], outer[y], result[y, first : first + count]
         for row in range(target.shape[0]):
-            target[row] = x[row, 0] ^ z[row, 0]
+            target[row] = x[row, word] ^ z[row, word]
 
 
 def _correct(
@@ -184,7 +193,8 @@ def _collect(
 
 # One kernel a lane: numbers of 8, 16, 32 or 64 bits are added as they lie, many at once.
 _TAKE: dict[int, Kernel[..., None]] = {
-    w: kernel(f"void(uint64[:,:,::1], uint64[:,:,::1], int64, uint{w}[:,::1])")(_take) for w in LANES
+    w: kernel(f"void(uint64[:,:,::1], uint64[:,:,::1], int64, int64, int64, uint{w}[:,::1])")(_take)
+    for w in LANES
 }
 _CORRECT: dict[int, Kernel[..., None]] = {
     w: kernel(

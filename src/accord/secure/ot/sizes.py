@@ -73,7 +73,7 @@ def batch_sizes(program: Program, rates: tuple[int, int], shape: BatchShape) -> 
     # Most lookups are alike.
     asks = {b: 8 * question_words(shape.pairs, b, of_lookups) for b in {one.bits for one in program.lookups}}
     return Sizes(
-        choices=8 * correction_words(program.terms * shape.strips, of_distances),
+        choices=8 * correction_words(program.choices.count * shape.strips, of_distances),
         sums=tuple(sum_bytes(share, shape.strips, shape.groups) for share in program.shares),
         corrections=tuple(correction_bytes(share, shape.columns) for share in program.shares),
         questions=tuple(tuple(asks[lookup.bits] for lookup in level) for level in levels),
@@ -113,8 +113,8 @@ def batch_limit(program: Program, alone: bool = False) -> Limit:
     # Most rows share their corrections with three others.
     pair = 128 + bits // 32 + widest + (tally.held_bytes(program.tally) if program.tally else 0)
     if alone:
-        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.terms + program.tallied))
+        most = min(_PAIRS, _BYTES // pair, _SINGLES // max(1, program.choices.count + program.tallied))
         # Corrections are packed by the lane: whole groups of them have no padding.
         return Limit(max(1, most // 64 * 64 or most))
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
-    return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)
+    return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.choices.count // pair)

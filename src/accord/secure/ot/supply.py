@@ -57,7 +57,7 @@ class SupplySchedule:
 
 def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
     """OTs that each batch takes, shape (2, batches): for distances and tallies, and double for lookups."""
-    distances, tallied = program.terms * sizes.strips, program.tallied * sizes.pairs
+    distances, tallied = program.choices.count * sizes.strips, program.tallied * sizes.pairs
     bits = Counter([lookup.bits for lookup in program.lookups] + ([1] if program.opens else []))
     lookups = [
         sum(many * padded_count(asked(int(pairs), b)) for b, many in bits.items()) for pairs in sizes.pairs
