@@ -1,9 +1,9 @@
 """How long work takes, by times that were measured once: `python -m benchmarks.pace` measures them anew.
 
 The work of the `ot` engine is nearly linear in what its program counts: bits of lookups, entries of their
-tables, bits of shared numbers, and for each row of A in a block (strip) its terms. Over thirteen circuits, of
-1.2 to 24 µs a pair, these times are within 6 % for a pair, and mostly within a third for a strip, of what one
-core of a Neoverse-N1 took. The work of the other engines goes with the bytes that they send.
+tables, bits of shared numbers, and for each row of A in a block (strip) its choices. Over thirteen circuits,
+of 1.2 to 24 µs a pair, these times are within 6 % for a pair, and mostly within a third for a strip, of what
+one core of a Neoverse-N1 took. The work of the other engines goes with the bytes that they send.
 
 An intersection needs no engine. What it takes is a time for each value that is listed and for each that is
 asked for, and the time of the VOLE (`secure/transfer/vole.py`), which goes by cells if there are few, and by
@@ -49,8 +49,8 @@ further one."""
 DUAL_BYTE = 4.5e-8
 """Seconds a byte that the engine sends."""
 STRIP, ALONE = (1.06e-6, 0.53e-6), (0.7e-6, 0.18e-6)
-"""Seconds for a term of a strip, with OTs that are made one by one and with silent ones; the latter of pairs
-that stand alone, which need no trees."""
+"""Seconds for a choice of a strip, with OTs that are made one by one and with silent ones; the latter of
+pairs that stand alone, which need no trees."""
 _BLOCK = 64
 _SHARE = 0.55
 """Of the work of both parties, what the busier one does."""
@@ -129,6 +129,6 @@ def _speed(program: Program) -> Speed:
     silent = 0.66 + 0.0544 * lookups + 0.0012 * entries + 0.00113 * shared + 0.22 * len(program.shares)
     strips = ALONE if program.opens else STRIP
     return Speed(
-        PairSeconds(1e-6 * made, strips[0] * program.terms),
-        PairSeconds(1e-6 * silent, strips[1] * program.terms),
+        PairSeconds(1e-6 * made, strips[0] * program.choices.count),
+        PairSeconds(1e-6 * silent, strips[1] * program.choices.count),
     )
