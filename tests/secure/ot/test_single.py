@@ -7,16 +7,19 @@ import pytest
 
 from accord.entropy import Seeded
 from accord.secure.blocks import Blocks, StripBatch, shapes
-from accord.secure.circuit import AtMost, Input, Node, SquaredEuclidean
+from accord.secure.circuit import And, AtMost, Input, Node, Opened, SquaredEuclidean
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot import batch as batches
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import MANY, USUAL, Settings
-from accord.secure.ot.single import stands_alone
+from accord.secure.ot.single import hash_known, stands_alone
 from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
 from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.party import Wire, run_pair
+from accord.secure.transfer.extension import Tile
+from accord.secure.transfer.half_tree import CLEAR
+from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.side import Side
 from benchmarks.workload import RULES, make_up_table
 
@@ -72,6 +75,18 @@ def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.Mon
     sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
     parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
     assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
+
+
+def test_two_products_of_a_bit_take_two_words_of_one_hash() -> None:
+    """Bits 0 and 1 serve two terms, bits 2 and 3 one; H is asked for in tiles that end within a bit."""
+    node = And(tuple(AtMost(SquaredEuclidean(Input("x", 1, 3)), bound) for bound in (1, 2, 4)))
+    program, pairs = compile_circuit(Opened(node, 0), "ot"), 5
+    rows = np.random.default_rng(1).integers(0, 1 << 64, (4 * pairs, 2), dtype=np.uint64) & CLEAR
+    tiles = [Tile(0, rows[:7]), Tile(7, rows[7:])]
+    found = hash_known(Permutation(), program, iter(tiles), pairs)
+    inner, outer = hash_blocks(Permutation(), rows)
+    low, high = (inner ^ outer).astype(found.dtype).T.reshape(2, 4, pairs)
+    assert np.array_equal(found[0], np.concatenate([low, high[:2]]))
 
 
 def test_only_pairs_that_all_stand_alone_do() -> None:
