@@ -144,6 +144,41 @@ def test_an_asker_that_lies_learns_of_one_record_whatever_the_noise(
     assert (abs(found) > half // 2) == (a[row] in b)
 
 
+LIARS = [
+    {"answer": "table", "by": {"A": X, "B": Y}},
+    {"answer": "table", "by": {"A": {"column": "x", "values": ["1", "5", "6", "7"]}}},
+    {"answer": "sum", "of": {"side": "A", "column": "y", "low": -2, "high": 9}},
+    {"answer": "sum", "of": {"side": "A", "column": "y", "low": 5, "high": 6}},
+]
+
+
+@pytest.mark.parametrize("bit", [0, 1, None])
+@pytest.mark.parametrize("output", LIARS)
+def test_a_lister_that_lies_counts_each_pair_once(
+    output: dict[str, Any], bit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All bits that it holds of a category or a number are 0, or 1, or any."""
+    plain = agreement("x", "y", cap=2, asks="B")
+    left, _, _ = worlds.link(plain, A_ROWS, A_ROWS, 3)
+    pairs, honest = len(worlds.pairs_of_a(left)), Question.listed
+
+    def lie(question: Question, records: Records) -> Ints:
+        said = honest(question, records)
+        return np.random.default_rng(9).integers(0, 2, said.shape) if bit is None else np.full_like(said, bit)
+
+    monkeypatch.setattr(Question, "listed", lie)
+    found = answer(asking(plain, output), A_ROWS, A_ROWS, 3, OtEngine())
+    if output["answer"] == "table":
+        assert sum(found) == pairs > 0
+        assert min(found) >= 0
+    else:
+        low, width = output["of"]["low"], (output["of"]["high"] - output["of"]["low"]).bit_length()
+        total, count = found
+        assert 0 <= count <= pairs
+        assert bit is None or count == pairs * bit
+        assert low * count <= total <= (low + (1 << width) - 1) * count
+
+
 A_ROWS: list[tuple[int, int]] = [(1, 5), (5, 5), (6, 6), (9, 9)]
 B_ROWS: list[tuple[int, int]] = [(1, 6), (5, 6), (6, 6), (12, 9)]
 

@@ -131,9 +131,9 @@ class AnswerPasses(Passes):
     def input(self, one: Input, rows: Ints, lane: Lane | None) -> Ints:
         if one == MET:
             return np.zeros((len(rows), CHECK), np.int64)
-        if one.name in ("marks", "weights"):
+        if one.name in ("index", "number", "weights"):
             if one.name not in self._made:
-                make = self.question.marks if one.name == "marks" else self.question.weights
+                make = self.question.weights if one.name == "weights" else self.question.listed
                 self._made[one.name] = make(self.own.records)
             return self._made[one.name][rows]
         earlier, own, _ = _parse(one.name, self.own.side)

@@ -196,14 +196,38 @@ Node = Leaf | And | Or | Not | Reaches
 
 
 @dataclass(frozen=True)
+class Index:
+    """A's row counts in one of so many rows of a tally, whatever its bits are: an index tells which."""
+
+    rows: int
+
+    @property
+    def of(self) -> Input:
+        """The bits of the index, the lowest first."""
+        return Input("index", (self.rows - 1).bit_length(), 1)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A's row may have a number: one row of a tally counts those that do, and each other one a bit of it."""
+
+    rows: int
+
+    @property
+    def of(self) -> Input:
+        """Whether there is a number, then its bits, the lowest first, which say nothing if there is none."""
+        return Input("number", self.rows, 1)
+
+
+@dataclass(frozen=True)
 class Tally:
-    """Σ answer · mark · weight over all pairs, for each bit of A's row and number of B's, mod 2^bits.
+    """Σ answer · weight over all pairs, for each number of B's row, mod 2^bits: in one row of sums, or in the
+    rows in which A's row counts.
 
     A number below 0 is told as what it is mod 2^bits.
     """
 
-    marks: Input | None
-    """Bits; None stands for one that is 1 in every row."""
+    by: Index | Number | None
     weights: Input
     bits: int
 
@@ -213,12 +237,12 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """Marks."""
-        return 1 if self.marks is None else self.marks.length
+        """Of sums."""
+        return 1 if self.by is None else self.by.rows
 
     @property
     def cells(self) -> int:
-        """Sums: those of the first mark, with each weight, then those of the next."""
+        """Sums: those of the first row, with each weight, then those of the next."""
         return self.rows * self.weights.length
 
 
@@ -300,5 +324,9 @@ def inputs(node: Circuit, side: Side) -> tuple[Input, ...]:
 def own_inputs(circuit: Opened, side: Side) -> tuple[Input, ...]:
     """What a circuit takes of a side's own rows: A's, when it makes payloads of them, and B's."""
     tally = circuit.tally
-    more = None if tally is None else tally.marks if side is Side.A else tally.weights
-    return tuple(dict.fromkeys((*inputs(circuit.of, side), *(() if more is None else (more,)))))
+    more: tuple[Input, ...] = ()
+    if tally is not None and side is Side.B:
+        more = (tally.weights,)
+    elif tally is not None and tally.by is not None:
+        more = (tally.by.of,)
+    return tuple(dict.fromkeys((*inputs(circuit.of, side), *more)))

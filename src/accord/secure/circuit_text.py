@@ -10,10 +10,11 @@ import json
 from dataclasses import fields
 from typing import Any, get_args
 
-from accord.secure.circuit import Circuit, Graded, Input, Product, Tally, Value
+from accord.secure.circuit import Circuit, Graded, Index, Input, Number, Product, Tally, Value
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Input, Product, Graded, Tally, *get_args(Value), *get_args(Circuit))
+    kind.__name__: kind
+    for kind in (Input, Product, Graded, Index, Number, Tally, *get_args(Value), *get_args(Circuit))
 }
 
 

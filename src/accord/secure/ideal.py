@@ -26,6 +26,7 @@ from accord.secure.circuit import (
     Mismatches,
     Node,
     Not,
+    Number,
     Opened,
     Or,
     Reaches,
@@ -156,12 +157,25 @@ def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum(counts) - counts
 
 
+def rows_of(of: Tally, a: Rows, left: NDArray[np.int64]) -> NDArray[np.int64]:
+    """In which rows of a tally each of A's rows counts, as bits."""
+    if of.by is None:
+        return np.ones((len(left), 1), np.int64)
+    bits = a[of.by.of.name][left]
+    if isinstance(of.by, Number):
+        return np.column_stack([bits[:, 0], bits[:, 1:] & bits[:, :1]])
+    row = np.zeros(len(left), np.int64)
+    for place in reversed(range(bits.shape[1])):
+        above = row + (1 << place)
+        row = np.where((above < of.rows) & (bits[:, place] == 1), above, row)
+    return np.eye(of.rows, dtype=np.int64)[row]
+
+
 def _split(
     of: Tally, a: Rows, b: Rows, left: NDArray[np.int64], right: NDArray[np.int64], coins: Iterable[Entropy]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Both sides' shares of what these pairs come to, random to either by the other's coins; numbers wrap."""
-    marks = np.ones((len(left), 1), np.int64) if of.marks is None else a[of.marks.name][left]
-    total = (marks.T @ b[of.weights.name][right]).reshape(1, -1)
+    total = (rows_of(of, a, left).T @ b[of.weights.name][right]).reshape(1, -1)
     drawn = sum((np.frombuffer(one.bytes(8 * of.cells), "<i8") for one in coins), np.zeros(1, np.int64))
     ring = (1 << of.bits) - 1
     return (total - drawn) & ring, drawn[None] & ring

@@ -13,6 +13,7 @@ import pytest
 from accord.errors import UsageError
 from accord.protocols.parts.answers import Question, cell_names, decode_answer, pairs_of_one
 from accord.protocols.parts.output import Output
+from accord.secure.ideal import rows_of
 from accord.side import Side
 from tests.protocols.test_routed import agreement
 from tests.protocols.worlds import records
@@ -127,7 +128,7 @@ def test_half_of_the_sensitivity_would_not_do() -> None:
 
 @pytest.mark.parametrize("asker", list(Side))
 @pytest.mark.parametrize("side", list(Side))
-def test_marks_and_weights_make_the_cells(asker: Side, side: Side) -> None:
+def test_bits_and_weights_make_the_cells(asker: Side, side: Side) -> None:
     """Every pair of two tables counts, here; shares are all on one side."""
     table: dict[str, Any] = {
         "answer": "table",
@@ -147,12 +148,9 @@ def test_marks_and_weights_make_the_cells(asker: Side, side: Side) -> None:
         own = {s: _shown(rows[s], agreed) for s in Side}
         tally = question.tally
         weights = question.weights(own[asker])
-        marks = (
-            question.marks(own[asker.other])
-            if tally.marks
-            else np.ones((len(rows[asker.other]), 1), np.int64)
-        )
-        sums = (marks.sum(axis=0)[:, None] * weights.sum(axis=0)[None, :]).reshape(-1)
+        listed = {} if tally.by is None else {tally.by.of.name: question.listed(own[asker.other])}
+        counts = rows_of(tally, listed, np.arange(len(rows[asker.other]))).sum(axis=0)
+        sums = (counts[:, None] * weights.sum(axis=0)[None, :]).reshape(-1)
         answer = question.answer(question.cells(sums))
         assert [cell.value for cell in answer.cells] == _plain(output, rows, side)
         assert all(cell.within == 0 for cell in answer.cells)
@@ -207,6 +205,25 @@ def test_a_sum_comes_with_its_mean() -> None:
     assert Fraction(question.noise(Side.A)[1].scale) == Fraction(2, Fraction(1, 2))
 
 
+@pytest.mark.parametrize("asker", list(Side))
+def test_a_sum_is_as_private_as_its_bits_can_say(asker: Side) -> None:
+    """Ten bits for 0 to 1,000 can say 1,023; an asker's own number is a weight."""
+    of = {"side": "A", "column": "y", "low": 0, "high": 1000}
+    output = Output.model_validate({"answer": "sum", "epsilon": "1", "of": of})
+    both = dict.fromkeys(Side, 3)
+    question = Question(output, asker, both, both, False)
+    most = 1000 if asker is Side.A else 1023
+    assert question.changes(Side.A) == question.changes(Side.B) == [3 * most, 3]
+    exact = Question(output.model_copy(update={"epsilon": None, "exact": True}), asker, both, both, False)
+    assert exact.answer(exact.cells(_sums(exact, 9))).values == (9 * most, 9)
+
+
+def _sums(question: Question, pairs: int) -> np.ndarray:
+    """Of so many pairs with the highest number that there can be."""
+    rows = question.tally.rows
+    return np.array([pairs] * rows if rows > 1 else [pairs, 1000 * pairs])
+
+
 def test_what_is_too_large_for_a_ring_is_refused_before_a_run() -> None:
     plain = agreement("x").model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
     plain["output"] = {"answer": "sum", "epsilon": "2^-30", "of": NUMBER | {"high": 10**12}}
@@ -243,7 +260,7 @@ def test_numbers_as_programs_write_them(cell: str, number: int | None) -> None:
     for asker in Side:
         question = Question(output, asker, sizes, sizes, True)
         rows = _shown([(0, cell)], agreed)
-        sums = (question.weights if asker is Side.A else question.marks)(rows).reshape(-1)
+        sums = (question.weights if asker is Side.A else question.listed)(rows).reshape(-1)
         assert question.answer(question.cells(sums)).values == (number or 0, number is not None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -10,13 +11,28 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from accord.protocols.parts.comparers import InTurn
-from accord.secure.blocks import Blocks, Table, split_halves
-from accord.secure.circuit import And, Circuit, Equal, Input, Node, Opened, Tally, inputs, own_inputs
+from accord.secure.blocks import Blocks, Table, join_halves, split_halves
+from accord.secure.circuit import (
+    And,
+    Circuit,
+    Equal,
+    Index,
+    Input,
+    Node,
+    Number,
+    Opened,
+    Tally,
+    inputs,
+    own_inputs,
+)
 from accord.secure.circuit_text import decode_circuit, encode_circuit
 from accord.secure.cost import price
 from accord.secure.engine import is_found, moved, no_matches, require_holding
-from accord.secure.ideal import evaluate
+from accord.secure.ideal import evaluate, rows_of
+from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.held import layout_of
+from accord.secure.ot.program import Bit, Program, ShareBit
 from accord.secure.party import Wire, run_pair
 from accord.secure.renewal import Renewing
 from accord.side import Side
@@ -30,10 +46,8 @@ MET = Equal(Input("met", 48, 1))
 """Zeros in every row, which shares that are no payload do not come to."""
 
 
-def tally_of(marks: int, weights: int, bits: int) -> Tally:
-    return Tally(
-        Input("marks", marks, 1) if marks else None, Input("weights", weights, (1 << bits) - 1), bits
-    )
+def tally_of(by: Index | Number | None, weights: int, bits: int) -> Tally:
+    return Tally(by, Input("weights", weights, (1 << bits) - 1), bits)
 
 
 def ones(count: int) -> NDArray[np.bool_]:
@@ -47,9 +61,9 @@ class Given:
         self.node, self.of, self.count, self.random = And((node, MET)), of, count, random
         a, b = tables(random, node, count)
         zeros = np.zeros((count, MET.of.length), np.int64)
-        self.marks = random.integers(0, 2, (count, of.rows)) if of.marks else np.ones((count, 1), np.int64)
+        given = {} if of.by is None else {of.by.of.name: random.integers(0, 2, (count, of.by.of.length))}
         self.weights = random.integers(-(1 << of.bits - 1), 1 << of.bits - 1, (count, of.weights.length))
-        self.a = {**a.inputs, "met": zeros, "marks": self.marks}
+        self.a = {**a.inputs, "met": zeros, **given}
         self.b = {**b.inputs, "met": zeros, "weights": self.weights % (1 << of.bits)}
         self.there = random.random(count) < met
 
@@ -57,7 +71,9 @@ class Given:
     def sums(self) -> Ints:
         rows = np.arange(self.count)
         counts = evaluate(self.node, self.a, self.b, rows, rows) & self.there
-        return (self.marks[counts].T @ self.weights[counts]).reshape(-1) % (1 << self.of.bits)
+        return (rows_of(self.of, self.a, rows[counts]).T @ self.weights[counts]).reshape(-1) % (
+            1 << self.of.bits
+        )
 
     def held(self, engine: object) -> tuple[Opened, Table, Table]:
         """The circuit, and the tables of the two sides."""
@@ -101,11 +117,20 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
     return world_of(request.param)
 
 
-SHAPES = [(0, 1, 32), (0, 12, 8), (1, 1, 62), (3, 5, 26), (12, 2, 13), (2, 9, 17), (10, 10, 26)]
+SHAPES = [
+    (None, 1, 32),
+    (None, 12, 8),
+    (Number(1), 1, 62),
+    (Number(11), 2, 26),
+    (Index(3), 5, 26),
+    (Index(12), 2, 13),
+    (Index(2), 9, 17),
+    (Index(10), 10, 26),
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_shares_add_up_to_the_plain_sums(world: World, shape: tuple[int, int, int]) -> None:
+def test_shares_add_up_to_the_plain_sums(world: World, shape: tuple[Index | Number | None, int, int]) -> None:
     random = np.random.default_rng(SHAPES.index(shape))
     for count in (1, 90):
         Given(LEAVES[0], tally_of(*shape), count, random).run(world)
@@ -116,8 +141,9 @@ def test_any_circuit_is_tallied(world: World, count: int) -> None:
     random, found = np.random.default_rng(5), 0
     for number in range(count):
         circuit = (random_circuit, random_score, random_names)[number % 3](random)
-        marks, weights, bits = (int(random.integers(*ends)) for ends in ((0, 13), (1, 13), (8, 63)))
-        given = Given(circuit, tally_of(marks, weights, bits), 60, random)
+        rows, weights, bits = (int(random.integers(*ends)) for ends in ((0, 13), (1, 13), (8, 63)))
+        by = (Index, Number)[number // 2 % 2](rows) if rows else None
+        given = Given(circuit, tally_of(by, weights, bits), 60, random)
         given.run(world)
         found += int(np.count_nonzero(given.sums))
     assert found > 0
@@ -125,8 +151,8 @@ def test_any_circuit_is_tallied(world: World, count: int) -> None:
 
 def test_nothing_comes_of_no_pairs_and_of_what_did_not_meet(world: World) -> None:
     random = np.random.default_rng(1)
-    Given(And(()), tally_of(2, 3, 20), 0, random).run(world)
-    given = Given(And(()), tally_of(2, 3, 20), 200, random, met=0.0)
+    Given(And(()), tally_of(Index(2), 3, 20), 0, random).run(world)
+    given = Given(And(()), tally_of(Index(2), 3, 20), 200, random, met=0.0)
     given.run(world)
     assert not given.sums.any()
 
@@ -137,12 +163,12 @@ def test_several_batches(
 ) -> None:
     """More than are under way at once."""
     monkeypatch.setattr("accord.secure.ot.sizes._PAIRS", 64)
-    Given(LEAVES[0], tally_of(3, 2, 30), 64 * 9 + 5, np.random.default_rng(2)).run(world_of(name))
+    Given(LEAVES[0], tally_of(Index(3), 2, 30), 64 * 9 + 5, np.random.default_rng(2)).run(world_of(name))
 
 
 def test_each_share_of_the_work_gives_a_row() -> None:
     """Two sessions in turn, and pieces of an evaluation between which secrets are looked at."""
-    given, engine = Given(LEAVES[0], tally_of(2, 2, 40), 90, np.random.default_rng(3)), OtEngine()
+    given, engine = Given(LEAVES[0], tally_of(Index(2), 2, 40), 90, np.random.default_rng(3)), OtEngine()
     circuit, *both = given.held(engine)
 
     def two(side: Side, table: Table):  # type: ignore[no-untyped-def]
@@ -162,7 +188,7 @@ def test_each_share_of_the_work_gives_a_row() -> None:
 
 
 def test_rows_are_never_moved_and_judged_by_their_shape() -> None:
-    circuit: Circuit = engine_held(tally_of(2, 3, 20))
+    circuit: Circuit = engine_held(tally_of(Index(2), 3, 20))
     row = np.arange(6)[None]
     assert np.array_equal(moved(circuit, row, 100), row)
     assert no_matches(circuit).shape == (0, 6)
@@ -179,7 +205,7 @@ def test_a_share_alone_is_uniform(world_of: Callable[[str], World]) -> None:
     """Of 1,728 shares of 8 bits, the upper and the lower 4 in 16 classes each: Σ (n − e)²/e has 15 degrees of
     freedom and is over 58.4 with probability 5·10⁻⁷; four of these: a false alarm in 500,000."""
     random, world = np.random.default_rng(4), world_of("ot")
-    given = (Given(LEAVES[0], tally_of(12, 12, 8), 20, random, float(met % 2)) for met in range(12))
+    given = (Given(LEAVES[0], tally_of(Index(12), 12, 8), 20, random, float(met % 2)) for met in range(12))
     seen = [one.shares(world)[1:] for one in given]
     for rows in zip(*seen, strict=True):
         shares = np.concatenate(rows, axis=1)[0]
@@ -191,7 +217,10 @@ def test_a_share_alone_is_uniform(world_of: Callable[[str], World]) -> None:
 def test_no_key_and_tweak_are_hashed_twice() -> None:
     for name in ("ot", "ot silent"):
         sides, pis = traced(OT[name])
-        engine, given = OtEngine(OT[name]), Given(LEAVES[0], tally_of(3, 5, 32), 40, np.random.default_rng(6))
+        engine, given = (
+            OtEngine(OT[name]),
+            Given(LEAVES[0], tally_of(Index(3), 5, 32), 40, np.random.default_rng(6)),
+        )
         circuit, *both = given.held(engine)
         for _ in range(2):
             every = zip(sides, both, strict=True)
@@ -201,23 +230,82 @@ def test_no_key_and_tweak_are_hashed_twice() -> None:
 
 
 def test_what_each_side_brings() -> None:
-    of = tally_of(2, 3, 20)
+    of = tally_of(Index(2), 3, 20)
     circuit = engine_held(of)
-    assert of.marks is not None
+    assert of.by is not None
     assert inputs(circuit, Side.A) == (circuit.held,)
     assert inputs(circuit, Side.B) == (*inputs(LEAVES[8], Side.B), of.weights, circuit.held)
-    assert own_inputs(circuit, Side.A) == (*inputs(LEAVES[8], Side.A), of.marks)
+    assert own_inputs(circuit, Side.A) == (*inputs(LEAVES[8], Side.A), of.by.of)
     assert decode_circuit(encode_circuit(circuit)) == circuit
 
 
-def test_a_payload_has_a_bit_a_mark_and_nothing_that_opens() -> None:
+def test_a_pair_is_in_one_row_whatever_its_index() -> None:
+    """Of every number of rows up to 200, for every index that its bits can hold."""
+    for rows in range(1, 201):
+        program = compile_circuit(Opened(LEAVES[8], 0, tally_of(Index(rows), 1, 8)), "ot")
+        length = Index(rows).of.length
+        index = np.arange(1 << length)
+        bits = {len(program.shares) - length + n: index >> n & 1 for n in range(length)}
+        assert not _outputs(program, rows - 1, bits, 0 * index).any()
+        found = _outputs(program, rows - 1, bits, 0 * index + 1)
+        assert (found.sum(axis=0) == 1).all()
+        assert (found.argmax(axis=0)[:rows] == np.arange(rows)).all(), "each has its own"
+
+
+def _outputs(program: Program, last: int, bits: dict[int, Ints], answer: Ints) -> Ints:
+    """What comes of the last lookups of a program, with random shares of what they read."""
+    first, random = len(program.lookups) - last, np.random.default_rng(7)
+    known = {first - 1: answer}
+
+    def value(wire: object) -> Ints:
+        if isinstance(wire, ShareBit):
+            return bits[wire.share]
+        assert isinstance(wire, Bit)
+        return reduce(np.bitwise_xor, (known[one] for one in wire.others), known[wire.lookup])
+
+    for number in range(first, len(program.lookups)):
+        lookup, state = program.lookups[number], random.integers(0, 4, len(answer))
+        low, high = map(value, lookup.shared)
+        known[number] = lookup.truth[state, state ^ low ^ high << 1].astype(np.int64)
+    return np.stack([value(bit) for bit in program.outputs])
+
+
+@pytest.mark.parametrize("name", OT)
+@pytest.mark.parametrize("by", [Index(3), Index(10), Number(5)])
+def test_whoever_flips_bits_of_a_row_makes_it_another_row(
+    world_of: Callable[[str], World], name: str, by: Index | Number
+) -> None:
+    """B flips bits of its share, A has any bits: a pair is in one row, or its number is another."""
+    random, world = np.random.default_rng(8), world_of(name)
+    given = Given(LEAVES[0], tally_of(by, 1, 20), 90, random)
+    circuit, mine, theirs = given.held(world.engine)
+    layout = layout_of(compile_circuit(circuit, "ot"))
+    flips = random.integers(0, 2, (given.count, by.of.length))
+    held = join_halves(theirs.inputs["held"])
+    for at, flip in zip(layout.own[-by.of.length :], flips.T, strict=True):
+        assert at is not None
+        held[:, at // 64] ^= flip.astype(np.uint64) << np.uint64(at % 64)
+    theirs.inputs["held"] = split_halves(held)  # type: ignore[index]
+    engine = require_holding(world.engine)
+    sides = zip(world.sides, (mine, theirs), strict=True)
+    left, right = (engine.open(side, circuit, given.blocks, rows) for side, rows in sides)
+    a, b = run_pair(left, right)
+    before = given.sums
+    given.a[by.of.name] = given.a[by.of.name] ^ flips
+    assert np.array_equal((a + b)[0] % (1 << 20), given.sums)
+    assert not np.array_equal(given.sums, before)
+    if isinstance(by, Index):
+        assert given.sums.sum() % (1 << 20) == before.sum() % (1 << 20), "the total is what it was"
+
+
+def test_a_payload_has_the_bits_of_a_number_and_nothing_that_opens() -> None:
     node = LEAVES[0]
     engine = require_holding(engine_of("ot"))
-    assert engine.hold(node, tally_of(0, 3, 20)).words == engine.hold(node).words - 3
-    assert engine.hold(node, tally_of(64, 3, 20)).words == engine.hold(node).words - 2
+    assert engine.hold(node, tally_of(None, 3, 20)).words == engine.hold(node).words - 3
+    assert engine.hold(node, tally_of(Number(64), 3, 20)).words == engine.hold(node).words - 2
 
 
 @pytest.mark.parametrize("bits", [0, 63])
 def test_a_ring_that_no_number_of_a_machine_holds_is_refused(bits: int) -> None:
     with pytest.raises(ValueError, match="1 to 62 bits"):
-        tally_of(1, 1, bits)
+        tally_of(None, 1, bits)

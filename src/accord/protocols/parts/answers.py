@@ -1,12 +1,15 @@
 """Answers without names: how many pairs there are, by categories, or a sum, and nothing else [MATHS §10.5].
 
-A comparison leaves its bit in shares; the engine adds up shares of bit · mark · weight over all pairs
-(`circuit.Tally`), marks being bits of the lister's row and weights numbers of the asker's:
+A comparison leaves its bit in shares; the engine adds up shares of bit · weight over all pairs, in rows of
+sums that the lister's row chooses (`circuit.Tally`), weights being numbers of the asker's:
 
-    count   no marks                            one weight, 1
-    table   the lister's category, one bit each the asker's category, one 1 among zeros
-    sum     no marks                            of the asker: whether it has the number, and the number
+    count   one row                             one weight, 1
+    table   the index of the lister's category  the asker's category, one 1 among zeros
+    sum     one row                             of the asker: whether it has the number, and the number
             that it has the number, its bits    of the lister: one weight, 1
+
+Whatever bits a lister puts into its payload, or the asker flips in its share, a pair is in one cell of those
+of its weights, or adds a number from low to low + 2^b − 1 to a sum, b being the bits of high − low.
 
 A *cell* is a number of the answer. Each side adds noise of its own to its share of every cell before both are
 shown, so that one's noise hides one's records from the other.
@@ -15,7 +18,7 @@ shown, so that one's noise hides one's records from the other.
 For two tables of a side that differ in one record, whether or not it matches, both of which run, a count
 differs by at most Δ = S with `over = "refuse"`, and by 2S with "leave-out", where the record also lets
 another in or out; the cells of a table together by 2Δ, since pairs also move; a sum by Δ·(max(high, 0) −
-min(low, 0)).
+min(low, 0)), with the lister's numbers up to high = low + 2^b − 1.
 So noise of scale Δ/ε on each cell is (ε, 0); where cells answer two questions, as a sum and its count do,
 each has half of ε. *Proof*: `privacy/noise_answers.py`; all else that the other side sees are shares. ∎
 """
@@ -35,7 +38,7 @@ from numpy.typing import NDArray
 from accord.fields.columns import Records
 from accord.privacy.noise_answers import USUAL, TwoSided, within
 from accord.protocols.parts.output import OTHER, Amount, Categories, Output
-from accord.secure.circuit import Input, Tally
+from accord.secure.circuit import Index, Input, Number, Tally
 from accord.side import Side
 from accord.wording import counted
 
@@ -167,8 +170,8 @@ class Question:
         """By how much a record of a side changes each cell, or all cells of a table together."""
         one = self.pairs_of_one[side] * (2 if self.displaces else 1)
         if self.output.of is not None:
-            of = self.output.of
-            return [one * (max(of.high, 0) - min(of.low, 0)), one]
+            low, high = self._ends
+            return [one * (max(high, 0) - min(low, 0)), one]
         return [2 * one if self.output.by is not None else one] * len(cell_names(self.output))
 
     def noise(self, side: Side) -> list[TwoSided]:
@@ -203,48 +206,53 @@ class Question:
     @cached_property
     def bits(self) -> int:
         """Of the ring: no sum of cells and noise leaves it, but with a chance of 2⁻⁴⁰."""
-        of = self.output.of
-        most = self._most_pairs * (1 if of is None else max(abs(of.low), abs(of.high), of.high - of.low))
+        most = self._most_pairs * max(map(abs, self._ends))
         cells = len(cell_names(self.output))
         noise = sum(max(one.beyond(_WRAPS / cells) for one in self.noise(side)) for side in Side)
         return max(8, (2 * (most + noise)).bit_length() + 1)
 
     @property
     def tally(self) -> Tally:
-        lister = self.asker.other
-        marks, weights = len(self._marks(lister)), 1
+        weights = 1
         if self.output.by is not None:
             weights = len(self.output.by.of(self.asker))
         elif self.output.of is not None and Side(self.output.of.side) is self.asker:
             weights = 2
-        held = Input("marks", marks, 1) if marks else None
-        return Tally(held, Input("weights", weights, (1 << self.bits) - 1), self.bits)
+        return Tally(self._by, Input("weights", weights, (1 << self.bits) - 1), self.bits)
 
-    def _marks(self, lister: Side) -> tuple[str, ...]:
-        """What each bit of the lister's row says."""
-        if _categories(self.output, lister) is not None:
-            assert self.output.by is not None
-            return self.output.by.of(lister)
+    @cached_property
+    def _by(self) -> Index | Number | None:
+        """What the lister's row says."""
+        if (named := _categories(self.output, self.asker.other)) is not None:
+            return Index(len(named.names))
         of = self.output.of
-        if of is not None and Side(of.side) is lister:
-            return ("has it", *(f"bit {n}" for n in range((of.high - of.low).bit_length())))
-        return ()
+        if of is not None and Side(of.side) is not self.asker:
+            return Number(1 + (of.high - of.low).bit_length())
+        return None
 
-    def marks(self, records: Records) -> Ints:
-        """Of the lister's rows, (rows, marks)."""
-        lister = self.asker.other
-        if (named := _categories(self.output, lister)) is not None:
-            return _one_hot(records, named)
-        assert self.output.of is not None
-        there, number = _amounts(records, self.output.of)
-        bits = len(self._marks(lister)) - 1
-        up = np.where(there, number - self.output.of.low, 0)
-        return np.column_stack([there, (up[:, None] >> np.arange(bits)) & 1]).astype(np.int64)
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the most that a pair with a number adds to an answer."""
+        of = self.output.of
+        if of is None:
+            return 1, 1
+        # A lister can have any bits.
+        return of.low, of.high if self._by is None else of.low + (1 << self._by.rows - 1) - 1
+
+    def listed(self, records: Records) -> Ints:
+        """Of the lister's rows, what these say to a tally: bits, (rows, bits)."""
+        of, by = self.output.of, self._by
+        assert by is not None
+        if (named := _categories(self.output, self.asker.other)) is not None:
+            return _bits(_category(records, named), by.of.length)
+        assert of is not None
+        there, number = _amounts(records, of)
+        return np.column_stack([there, _bits(np.where(there, number - of.low, 0), by.rows - 1)])
 
     def weights(self, records: Records) -> Ints:
         """Of the asker's rows, (rows, weights), in the ring."""
         if (named := _categories(self.output, self.asker)) is not None:
-            return _one_hot(records, named)
+            return np.eye(len(named.names), dtype=np.int64)[_category(records, named)]
         of = self.output.of
         if of is not None and Side(of.side) is self.asker:
             there, number = _amounts(records, of)
@@ -260,14 +268,14 @@ class Question:
     def cells(self, shares: Ints) -> Ints:
         """Of a share of what the engine adds up, the share of each cell."""
         of, tally = self.output.of, self.tally
-        found = shares.reshape(1 if tally.marks is None else tally.marks.length, tally.weights.length)
+        found = shares.reshape(tally.rows, tally.weights.length)
         if of is not None and Side(of.side) is self.asker:
             return found[0, ::-1] & self._mask
         if of is not None:
             count, *bits = found[:, 0].tolist()
             total = sum(bit << place for place, bit in enumerate(bits)) + of.low * count
             return np.array([total & self._mask, count & self._mask])
-        # Marks are the lister's and come first.
+        # The lister's categories come first.
         table = found if self.asker is Side.B else found.T
         return table.reshape(-1) & self._mask
 
@@ -282,11 +290,16 @@ class Question:
         return Answered(self.output, tuple(AnswerCell(*cell) for cell in named))
 
 
-def _one_hot(records: Records, named: Categories) -> Ints:
-    """The category of each row, one 1 among zeros; the last is that of all others."""
+def _category(records: Records, named: Categories) -> Ints:
+    """The number of each row's category; the last is that of all others."""
     cells = records.disclosed[named.column].combine_chunks()
     number = pc.fill_null(pc.index_in(cells, value_set=pa.array(named.values, cells.type)), len(named.values))
-    return np.eye(len(named.names), dtype=np.int64)[np.asarray(number)]
+    return np.asarray(number).astype(np.int64)
+
+
+def _bits(numbers: Ints, count: int) -> Ints:
+    """The bits of each number, the lowest first."""
+    return (numbers[:, None] >> np.arange(count)) & 1
 
 
 def _amounts(records: Records, of: Amount) -> tuple[NDArray[np.bool_], Ints]:
@@ -303,7 +316,7 @@ def tell_unfit(output: Output, side: Side, records: Records) -> list[str]:
     """What a side's rows have that an answer does not count as its owner may think: for the owner alone."""
     size, said = len(records), []
     if (named := _categories(output, side)) is not None and size:
-        others = int(_one_hot(records, named)[:, -1].sum())
+        others = int((_category(records, named) == len(named.values)).sum())
         if 2 * others > size:
             which = "All rows count" if others == size else f"{others:,} of {size:,} rows count"
             said.append(

@@ -21,6 +21,7 @@ or, where it is tallied (`tally.py`), A's choices follow its last tables in one 
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ class BatchSide:
     @property
     def outputs(self) -> Bytes:
         """This side's shares of the answers, (outputs, pairs)."""
-        return np.stack([self.bits[number] for number in self.program.outputs])
+        return np.stack([self._wire(bit) for bit in self.program.outputs])
 
     def choice_bits(self, number: int) -> Bytes:
         """A's bits of a share."""
@@ -134,8 +135,8 @@ class BatchSide:
             case ShareBit(share, place):
                 part = self.shares[share]
                 return (part >> part.dtype.type(place)).astype(np.uint8) & np.uint8(1)
-            case Bit(lookup):
-                return self.bits[lookup]
+            case Bit(lookup, others):
+                return reduce(np.bitwise_xor, (self.bits[one] for one in others), self.bits[lookup])
             case OwnBit() | Short():
                 bit = self._own.own_bit(wire, self._rows, self.ends.side)
                 return self.per_pair(bit.astype(np.uint8))

@@ -38,6 +38,7 @@ from accord.secure.circuit import (
     Edit,
     Equal,
     Hamming,
+    Index,
     Input,
     Node,
     Not,
@@ -115,14 +116,35 @@ class Build:
         self._texts: dict[Input, Text] = {}
 
     def finish(self, tally: Tally | None) -> Program:
-        """The program of which the last lookup so far is the answer, or with a tally that and each mark."""
+        """The program of which the last lookup so far is the answer, or with a tally a bit for each row."""
         answer = Bit(len(self.lookups) - 1)
         outputs = [answer]
-        if tally is not None and tally.marks is not None:
-            marks = [self._share_bit(Marked(tally.marks, place)) for place in range(tally.rows)]
-            outputs = [self.gate(join("all", [answer, mark])) for mark in marks]
+        if tally is not None and tally.by is not None:
+            of = tally.by.of
+            given = [self._share_bit(Marked(of, place)) for place in range(of.length)]
+            if isinstance(tally.by, Index):
+                outputs = self._put(answer, given, tally.rows)
+            else:
+                there = self.gate(join("all", [answer, given[0]]))
+                outputs = [there, *(self.gate(join("all", [there, bit])) for bit in given[1:])]
         made = tuple(self.shares), tuple(self.sums), tuple(self.lookups)
-        return Program(*made, tuple(bit.lookup for bit in outputs), self.held, tally)
+        return Program(*made, tuple(outputs), self.held, tally)
+
+    def _put(self, bit: Bit, index: list[Wire], rows: int) -> list[Bit]:
+        """The bit in the row of an index, lowest bit first, and 0 in all others.
+
+        A bit of the index splits x into x ∧ s and x ⊕ (x ∧ s). A half without a row is not asked for. So the
+        rows XOR to x, and at most one of them is 1, whatever the bits are.
+        """
+        if rows == 1:
+            return [bit]
+        *lower, top = index
+        half = 1 << len(lower)
+        if half >= rows:
+            return self._put(bit, lower, rows)
+        above = self.gate(join("all", [bit, top]))
+        below = Bit(bit.lookup, (*bit.others, above.lookup))
+        return [*self._put(below, lower, half), *self._put(above, lower, rows - half)]
 
     def copy(self) -> Build:
         """The same so far; what is added to one is not added to the other."""
@@ -310,7 +332,7 @@ class Build:
         """The last level that must be done before a wire can be read; −1 if none."""
         if isinstance(wire, ShareBit):
             return -1
-        read = (wire.lookup,) if isinstance(wire, Bit) else self.sums[wire.sum].lookups
+        read = (wire.lookup, *wire.others) if isinstance(wire, Bit) else self.sums[wire.sum].lookups
         return max((self.lookups[number].level for number in read), default=-1)
 
 

@@ -103,9 +103,10 @@ class ShareBit:
 
 @dataclass(frozen=True)
 class Bit:
-    """The XOR-shared answer of an earlier lookup."""
+    """The XOR-shared answer of an earlier lookup, or its XOR with those of others, which costs nothing."""
 
     lookup: int
+    others: tuple[int, ...] = ()
     bits = 1
 
 
@@ -203,13 +204,13 @@ def _choices(names: list[list[Hashable]]) -> Choices:
 
 @dataclass(frozen=True)
 class Program:
-    """Shared numbers, their sums, then lookups, of which some are the answer."""
+    """Shared numbers, their sums, then lookups, of which some make the answer."""
 
     shares: tuple[NumberShare, ...]
     sums: tuple[ShareSum, ...]
     lookups: tuple[Lookup, ...]
-    outputs: tuple[int, ...]
-    """Lookups of the last level: one, or one for each mark of a tally."""
+    outputs: tuple[Bit, ...]
+    """One, or one for each row of a tally."""
     held: bool = False
     """Whether A's rows are held in shares: then the answer stays shared, too, and opens last words, or"""
     tally: Tally | None = None
@@ -228,7 +229,7 @@ class Program:
     @cached_property
     def levels(self) -> list[list[int]]:
         """The lookups that run together, in order."""
-        deepest = self.lookups[-1].level
+        deepest = max(lookup.level for lookup in self.lookups)
         return [[i for i, k in enumerate(self.lookups) if k.level == n] for n in range(deepest + 1)]
 
     @property

@@ -1,16 +1,16 @@
 """How answers that stay shared are counted and summed, and nothing else of them comes out.
 
-Of a pair and a mark the two hold c_A ⊕ c_B, a bit, and B has weights u of its row (`circuit.Tally`). Since
-(c_A ⊕ c_B)·u = c_B·u + c_A·(1 − 2·c_B)·u, B adds c_B·u by itself, and the rest is a correlated OT in which A
-chooses c_A (Asharov, Lindell, Schneider, Zohner, CCS'13), over the ring of numbers mod 2^bits. With r₀ and r₁
-for what the two keys of an OT expand to, a number a weight, of which A has r at c_A,
+Of a pair and a row of sums the two hold c_A ⊕ c_B, a bit, and B has weights u of its row (`circuit.Tally`).
+Since (c_A ⊕ c_B)·u = c_B·u + c_A·(1 − 2·c_B)·u, B adds c_B·u by itself, and the rest is a correlated OT in
+which A chooses c_A (Asharov, Lindell, Schneider, Zohner, CCS'13), over the ring of numbers mod 2^bits. With
+r₀ and r₁ for what the two keys of an OT expand to, a number a weight, of which A has r at c_A,
 
     B sends     d = (1 − 2·c_B)·u + r₀ − r₁      as many bits as the ring has
     B's share   Σ c_B·u − r₀
     A's share   Σ r + c_A·d                      where c_A = 0 that is r₀; else r₁ + d, which is r₀ more than
                                                  (1 − 2·c_B)·u
 
-summed over the pairs as they come. An OT serves all weights of its pair and mark, and nothing else.
+summed over the pairs as they come. An OT serves all weights of its pair and bit, and nothing else.
 
 Assumption: H of `transfer/permutation.py` is correlation robust; t is the block.
 *Learns*: B nothing, as an OT hides its choice. A nothing: the r which it lacks is in d, with the ring's full
@@ -49,12 +49,12 @@ def correction_bytes(tally: Tally, pairs: int) -> int:
 
 
 def held_bytes(tally: Tally) -> int:
-    """About what a pair takes while it is tallied: a row of an OT for each mark, and corrections."""
+    """About what a pair takes while it is tallied: an OT for each row of sums, and corrections."""
     return 16 * tally.rows + tally.cells * (lane_of(tally.bits) + tally.bits) // 8
 
 
 def choose(end: Receiver | SilentReceiver, bits: Bits) -> tuple[Words, Words]:
-    """A's half before the corrections: its rows of the OTs, and what it sends. Bits are (marks, pairs)."""
+    """A's half before the corrections: its rows of the OTs, and what it sends. Bits are (sums, pairs)."""
     choices = np.zeros(padded_count(bits.size) // 8, np.uint8)
     packed = np.packbits(bits.reshape(-1), bitorder="little")
     choices[: len(packed)] = packed
@@ -124,11 +124,11 @@ def _correct(
     """d of each pair, and B's share, for OTs from `start` and weights from `first` on."""
     pairs, count, row = weights.shape[1], weights.shape[0], 0
     while row < inner.shape[1]:
-        mark, pair = (start + row) // pairs, (start + row) % pairs
+        line, pair = (start + row) // pairs, (start + row) % pairs
         n = min(inner.shape[1] - row, pairs - pair)
-        chosen = bits[mark, pair : pair + n]
+        chosen = bits[line, pair : pair + n]
         for e in range(min(inner.shape[2], count - first)):
-            cell, total = mark * count + first + e, np.uint64(0)
+            cell, total = line * count + first + e, np.uint64(0)
             value, u = values[cell, pair : pair + n], weights[first + e, pair : pair + n]
             x0, y0 = inner[0, row : row + n], outer[0, row : row + n]
             x1, y1 = inner[1, row : row + n], outer[1, row : row + n]
@@ -146,11 +146,11 @@ def _collect(inner: Any, outer: Any, start: int, first: int, bits: Bits, values:
     """A's share, for OTs from `start` and weights from `first` on."""
     pairs, count, row = bits.shape[1], values.shape[0] // bits.shape[0], 0
     while row < inner.shape[1]:
-        mark, pair = (start + row) // pairs, (start + row) % pairs
+        line, pair = (start + row) // pairs, (start + row) % pairs
         n = min(inner.shape[1] - row, pairs - pair)
-        chosen, x, y = bits[mark, pair : pair + n], inner[0, row : row + n], outer[0, row : row + n]
+        chosen, x, y = bits[line, pair : pair + n], inner[0, row : row + n], outer[0, row : row + n]
         for e in range(min(inner.shape[2], count - first)):
-            cell, total = mark * count + first + e, np.uint64(0)
+            cell, total = line * count + first + e, np.uint64(0)
             value = values[cell, pair : pair + n]
             for i in range(n):
                 total += np.uint64(x[i, e] ^ y[i, e]) + np.uint64(chosen[i]) * np.uint64(value[i])
