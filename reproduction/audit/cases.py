@@ -66,7 +66,7 @@ def require_neighbours(case: Case) -> None:
             f"{case.table.size:,} and {case.neighbour.size:,}. Replace a record instead of adding one."
         )
     tables, changed = (case.table, case.neighbour), _changed(case)
-    most = case.agreement.protocol.records_per_person(case.side) or 1
+    most = case.agreement.protocol.records_per_person(case.agreement.task, case.side) or 1
     differing = max(map(len, changed))
     if not 1 <= differing <= most:
         words = "one record" if most == 1 else f"the records of one person, at most {most}"
@@ -161,7 +161,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
         *_both_sides("crowd", keys, (0, 9), (1, 30), [(0, 9)] * MATCHED, strangers),
     ]
     for side in Side:
-        most = keys.protocol.records_per_person(side) or 1
+        most = keys.protocol.records_per_person(keys.task, side) or 1
         if most > 1:
             found += _both_sides("person", keys, (0, 9), (1, 9), [(2, 8)], [(2, 8)], most, (side,))
     if protocol["name"] != "local-dp":

@@ -139,7 +139,7 @@ class LocalDp(Binned):
     def local(self, side: Side) -> LocalSide:
         return self.A if side is Side.A else self.B
 
-    def records_per_person(self, side: Side) -> int | None:
+    def records_per_person(self, task: Task, side: Side) -> int | None:
         local = self.local(side)
         return None if local.public else local.records_per_person
 
@@ -222,7 +222,7 @@ class LocalDp(Binned):
             return Guarantee(TRUE_BINS, None, None, (true,), OF_MATCHES)
         told = (
             f"a bin for each record, one of {task.blocking.bins:,}, reported by randomised response: "
-            f"ε = {text(epsilon)} {whom(local.records_per_person)};"
+            f"ε = {text(epsilon)} for {whom(local.records_per_person)};"
         )
         of_matches = ("for each record that matches: the bin that it reports;",)
         return Guarantee(REPORTS, epsilon, Fraction(0), (told,), of_matches)

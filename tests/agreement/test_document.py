@@ -219,7 +219,7 @@ def test_several_records_a_person_are_written_and_read_back() -> None:
     made = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1))
     assert parse_agreement(made.to_toml()) == made
     assert made.digest != starter("products").digest
-    assert [made.protocol.records_per_person(side) for side in Side] == [3, 1]
+    assert [made.protocol.records_per_person(made.task, side) for side in Side] == [3, 1]
     sentence = "protocol.A.records_per_person is only in ours: 3."
     assert diff(made, parse_agreement(text)) == [sentence]
 

@@ -88,7 +88,7 @@ def test_the_promise_comes_with_its_condition(folder: Path, name: str) -> None:
 def test_how_near_the_answer_comes_is_said(folder: Path) -> None:
     told = printed(folder, "check", "count.toml")
     assert "how many pairs match; right within ± " in told
-    assert "each run spends ε = 1 for every record" in told
+    assert "each run spends ε = 1 for each record" in told
     assert "Its answer: right within ± " in printed(folder, "plan", "count.toml", "--records", "60", "60")
     assert "sex of A and city of B; each cell right within ± " in printed(folder, "check", "table.toml")
     told = printed(folder, "check", "sum.toml")
@@ -124,6 +124,20 @@ def test_any_routed_agreement_can_be_asked_for_a_count(folder: Path) -> None:
     wide = simulated(folder, "table", "--set", "answer_epsilon=0.1")["answer"]
     assert wide[0]["within"] > 5 * simulated(folder, "table")["answer"][0]["within"]
     assert simulated(folder, "count", "--set", "answer=pairs")["answer"] is None
+
+
+def test_people_have_wider_noise_and_are_spoken_of(folder: Path) -> None:
+    one, several = (simulated(folder, "count", "--set", f"records_per_person={count}") for count in (1, 3))
+    width = one["answer"][0]["within"]
+    assert 2.9 * width < several["answer"][0]["within"] < 3.1 * width
+    text = (folder / "count.toml").read_text()
+    (folder / "people.toml").write_text(text.replace("epsilon = 1", "epsilon = 1\nrecords_per_person = 3"))
+    for typed in (("check", "people.toml"), ("audit", "agreement", "people.toml")):
+        assert "each person with up to 3 records, whether or not they match" in printed(folder, *typed)
+    done = accord(folder, "check", "people.toml", "a.csv", "--party", "A")
+    assert done.returncode == 2
+    assert "Name that column with --person" in done.stderr
+    printed(folder, "check", "people.toml", "a.csv", "--party", "A", "--person", "id")
 
 
 @pytest.mark.parametrize(

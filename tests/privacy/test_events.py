@@ -38,6 +38,7 @@ EVENTS: list[Event] = [
     Routing("refuse"),
     NoisyAnswer(Fraction(1, 3)),
     NoisyAnswer(Fraction(1, 3), "refuse"),
+    NoisyAnswer(Fraction(1, 3), records_per_person=7),
     released(calibrate("geometric", "0.1", "2^-40", 2)),
     released(calibrate("gaussian", "1.6", "1e-5", 3)),
     released(calibrate("geometric", "0.1", "2^-40", 2, records_per_person=3)),

@@ -54,5 +54,5 @@ def test_noise_for_records_is_not_used_for_people() -> None:
 
 def test_whom_a_promise_covers() -> None:
     agreed = agreement(5)
-    assert [agreed.protocol.records_per_person(side) for side in Side] == [5, 1]
-    assert AllPairs(name="all-pairs").records_per_person(Side.A) is None
+    assert [agreed.protocol.records_per_person(agreed.task, side) for side in Side] == [5, 1]
+    assert AllPairs(name="all-pairs").records_per_person(agreed.task, Side.A) is None

@@ -12,16 +12,17 @@ import pyarrow as pa
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.errors import UsageError
+from accord.errors import DataError, UsageError
 from accord.notices import Charged, Done
 from accord.peer.channel import TlsChannel
-from accord.privacy.events import UNLESS, Cost
+from accord.privacy.events import UNLESS, Cost, NoisyAnswer
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.routed_pairs import SealedPasses
 from accord.run.link import Linked
 from accord.run.verbs import link
 from accord.side import Side
 from accord.state.ledger import Ledger
+from accord.table.layout import Layout
 from tests.cli.terminal import accord
 from tests.protocols.test_routed_answers import NOBODY
 from tests.run import faults, worlds
@@ -126,6 +127,31 @@ def test_the_condition_is_kept_with_the_number(
         assert (UNLESS["leave-out"] in page) == bool(of_a[1] or of_b[1])
         assert (UNLESS["leave-out"] in shown) == bool(unless)
         assert epsilon is not None or "ε = 0" not in shown
+
+
+def test_an_answer_about_people(tmp_path: Path) -> None:
+    """The consent, the ledger and the receipt say whom it hides, and somebody with more records is refused
+    before anybody is called."""
+    agreed = agreed_on(COUNT | {"records_per_person": 2})
+    table = worlds.table(worlds.A_ROWS, "a")
+    whose = {
+        "data": table.append_column("who", pa.array(["p", "q", "p", "r"])),
+        "layout": Layout(person="who"),
+    }
+    ids = {"layout": Layout(person="id")}
+    both, (a, b) = linked(tmp_path, agreed, a_options=whose, b_options=ids)
+    assert a.answer == b.answer
+    for own, result in zip(both, (a, b), strict=True):
+        (run,) = Ledger(own.state.database).runs()
+        assert run.event == NoisyAnswer(Fraction(1), records_per_person=2)
+        assert "a person, 2 records" in typed(own, "ledger")
+        assert "for each person with up to 2 records" in typed(own, "receipt", result.run)
+    for who, problem in (("p", "more than 2 records"), (None, "every record needs its person")):
+        crowded = whose | {"data": table.append_column("who", pa.array(["p", "q", "p", who]))}
+        refused = worlds.introduce(tmp_path / problem[:4], agreed)
+        with pytest.raises(DataError, match=problem):
+            link(**worlds.options(refused[0], worlds.A_ROWS, agreed) | crowded | {"connect": "127.0.0.1:1"})
+        assert worlds.untouched(*refused)
 
 
 def test_another_answer_is_not_the_signed_one(tmp_path: Path) -> None:

@@ -56,8 +56,13 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
         changed["blocking"] = []
     elif not kind.lists_bins:
         changed["blocking"] = _by_value(changed["blocking"])
+    output = changed.get("output", {})
     for name, value in given.items():
-        if value is not None:
+        if value is None:
+            continue
+        if name == "records_per_person" and output.get("epsilon") is not None:
+            output[name] = value
+        else:
             _set_option(kind, options, name, value)
     text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
     return parse_agreement(text, "What is asked for", simulated=True)

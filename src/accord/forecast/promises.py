@@ -118,12 +118,12 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
     release = release_of(agreement, side, records or 0)
     found, event = release.setting, release.event
     cost = event.cost if event is not None else None
-    several = agreement.protocol.records_per_person(side) or 1
+    several = agreement.protocol.records_per_person(agreement.task, side) or 1
     return SideFacts(
         side=side,
         cost=cost,
         records_per_person=several,
-        whom="for each record, whether or not it matches" if agreement.output.epsilon else whom(several),
+        whom=f"for {whom(several, agreement.output.answers)}",
         exact=agreement.output.exact,
         noise=found,
         beyond=_beyond(found) if found else 0.0,

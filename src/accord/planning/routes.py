@@ -255,5 +255,6 @@ def _least(agreement: Agreement, matches: int) -> float:
     """What share of the pairs a pass must find for each record that it has room for: of an answer with noise
     at least as much as the noise grows by it. With more it would miss less, and be farther from the truth."""
     epsilon = agreement.output.epsilon
-    noise = 0.0 if epsilon is None else _STRAYS / float(epsilon) / max(1, matches)
+    strays = _STRAYS * agreement.output.records_per_person
+    noise = 0.0 if epsilon is None else strays / float(epsilon) / max(1, matches)
     return max(LEAST_GAIN, noise)

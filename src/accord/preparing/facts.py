@@ -25,6 +25,7 @@ from accord.preparing.own_table import TableCheck
 from accord.privacy.events import describe_cost, tell_unless
 from accord.protocols.base import Leakage
 from accord.protocols.parts.answers import tell_unfit
+from accord.protocols.parts.people import whom
 from accord.side import Side
 
 
@@ -66,7 +67,8 @@ def _facts_of_answer(agreement: Agreement) -> dict[str, Any] | None:
     spends = ""
     if output.epsilon is not None:
         unless = tell_unless(agreement.leakage(Side.A).unless)
-        spends = f"; each run spends ε = {text(output.epsilon)} for every record{unless}"
+        people = whom(output.records_per_person, of_answer=True)
+        spends = f"; each run spends ε = {text(output.epsilon)} for {people}{unless}"
     return {
         "asked": output.answer,
         "within": agreement.protocol.widths(agreement.task),
@@ -97,7 +99,7 @@ def tell_counting(column: str) -> str:
 
 def tell_unchecked(agreement: Agreement, person: str | None) -> str:
     """What depends on whose data it is."""
-    several = any((agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
+    several = any((agreement.protocol.records_per_person(agreement.task, side) or 1) > 1 for side in Side)
     columns = "the columns that you disclose" if agreement.disclose.A + agreement.disclose.B else ""
     if any(agreement.output.columns(side) for side in Side):
         columns = "the columns that the answer is made of"

@@ -201,7 +201,7 @@ def check_table(agreement: Agreement, data: TableLike, side: Side | None, how: R
     more than once."""
     found, tally = find_layout(agreement, data, how, side), Tally()
     shown = agreement.kept_columns(side) if side is not None else ()
-    per_person = agreement.protocol.records_per_person(side) if side is not None else None
+    per_person = agreement.protocol.records_per_person(agreement.task, side) if side is not None else None
     try:
         loading = Loading(tally, watch=how.watch)
         records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person, loading)

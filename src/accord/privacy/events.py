@@ -141,11 +141,12 @@ class Routing:
 
 @dataclass(frozen=True)
 class NoisyAnswer:
-    """An answer to which every record may have added; `epsilon` is that of all its cells. Records that are
-    left out of a full key are in its sensitivity."""
+    """An answer to which every record may have added; `epsilon` is that of all its cells, for a person with
+    up to `records_per_person`. Records that are left out of a full key are in its sensitivity."""
 
     epsilon: Fraction
     full_keys: Literal["", "refuse"] = ""
+    records_per_person: int = 1
 
     @property
     def cost(self) -> Cost:
@@ -209,9 +210,7 @@ Event = NoisyCounts | AllPairs | Intersection | Routing | NoisyAnswer | ExactAns
 
 def covered_records(event: Event) -> int | None:
     """The event's cost holds for each person with up to so many records; None where it holds for any."""
-    if isinstance(event, NoisyAnswer):
-        return 1
-    return event.records_per_person if isinstance(event, NoisyCounts | PluggedEvent) else None
+    return event.records_per_person if isinstance(event, NoisyCounts | NoisyAnswer | PluggedEvent) else None
 
 
 def released(setting: Setting) -> NoisyCounts:
@@ -234,8 +233,8 @@ def encode(event: Event) -> bytes:
             body |= _cost(cost)
         case Routing(full_keys):
             body |= {"full_keys": full_keys}
-        case NoisyAnswer(epsilon, full_keys):
-            body |= {"epsilon": text(epsilon), "full_keys": full_keys}
+        case NoisyAnswer(epsilon, full_keys, people):
+            body |= {"epsilon": text(epsilon), "full_keys": full_keys, **_people(people)}
         case PluggedEvent():
             body |= event.write()
         case AllPairs() | Intersection() | ExactAnswer():
@@ -282,7 +281,7 @@ def _event(body: dict[str, object]) -> Event:
             full_keys = _read_full_keys(body)
             if full_keys == "leave-out":
                 raise ValueError("not of an answer")
-            return NoisyAnswer(exact(str(body["epsilon"]), "ε"), full_keys)
+            return NoisyAnswer(exact(str(body["epsilon"]), "ε"), full_keys, _read_people(body))
         case "Promise":
             return Promise(_read_cost(body))
         case str(kind) if kind in EVENTS:

@@ -317,7 +317,7 @@ class Protocol(Spec):
         not all have the right shape."""
         yield from ()
 
-    def records_per_person(self, side: Side) -> int | None:
+    def records_per_person(self, task: Task, side: Side) -> int | None:
         """How many records of one person the promise to a side covers at once; None where it holds for any
         number, as at ε = 0, or where nothing is promised."""
         return None
@@ -339,7 +339,7 @@ class Protocol(Spec):
 
     def refusals(self, task: Task, side: Side) -> tuple[str, ...]:
         """Of a table of this side: when it is refused before anybody is called, which the partner sees."""
-        most = self.records_per_person(side) or 1
+        most = self.records_per_person(task, side) or 1
         return (f"a person has more than {most:,} of its records",) if most > 1 else ()
 
     def coverage(self, task: Task, side: Side, records: Records) -> Coverage:

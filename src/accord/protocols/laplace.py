@@ -94,7 +94,7 @@ class Laplace(Sorted):
     def privacy(self, side: Side) -> Privacy:
         return self.A if side is Side.A else self.B
 
-    def records_per_person(self, side: Side) -> int:
+    def records_per_person(self, task: Task, side: Side) -> int:
         return self.privacy(side).records_per_person
 
     def release(
@@ -122,6 +122,6 @@ class Laplace(Sorted):
         agreed = self.privacy(side)
         told = (
             f"how many records fall into each of {tell_bins(task)}, with dummies added: "
-            f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) {whom(agreed.records_per_person)};"
+            f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) for {whom(agreed.records_per_person)};"
         )
         return Guarantee("noisy counts", agreed.epsilon, agreed.delta, (told,), OF_MATCHES)

@@ -72,6 +72,7 @@ from accord.protocols.parts.lanes import Lane, routing_bytes
 from accord.protocols.parts.outcome import CONFIRMED, Outcome
 from accord.protocols.parts.output import MOST_SEALED
 from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.people import whom
 from accord.protocols.parts.sealed import sealed_bytes, taken_bytes
 from accord.protocols.parts.slots import COMMITMENT
 from accord.protocols.routed_answers import AnswerPasses, answer_circuit, answer_steps, find_answer
@@ -119,6 +120,9 @@ class Routed(Slotless):
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
         return {"name": "routed"}
 
+    def records_per_person(self, task: Task, side: Side) -> int | None:
+        return None if task.output.epsilon is None else task.output.records_per_person
+
     # -- before a run -------------------------------------------------------------------------------------
 
     def release(
@@ -130,7 +134,8 @@ class Routed(Slotless):
         """A refusal is noticed on either side; records that are left out, not by a partner that learns
         nothing. In a noisy answer these are in the sensitivity."""
         if task.output.epsilon is not None:
-            return events.NoisyAnswer(task.output.epsilon, "refuse" if self.over == "refuse" else "")
+            seen: Literal["", "refuse"] = "refuse" if self.over == "refuse" else ""
+            return events.NoisyAnswer(task.output.epsilon, seen, task.output.records_per_person)
         if task.output.answers:
             return events.ExactAnswer()
         unseen = self.over == "leave-out" and task.output.learner is side
@@ -156,7 +161,7 @@ class Routed(Slotless):
             raise DataError("the table", faults, mend)
 
     def refusals(self, task: Task, side: Side) -> tuple[str, ...]:
-        found = []
+        found = list(super().refusals(task, side))
         if self.over == "refuse":
             found.append(f"more than {self._tell_caps(task, side)} of its records share a key")
         elif self.guarantee(task, side).unless:
@@ -284,10 +289,8 @@ class Routed(Slotless):
         if cost is None:
             return tell_exactly(task.output)
         if task.output.answers:
-            line = (
-                f"{task.output.told}, with noise which hides each record, whether or not it matches: "
-                f"{cost.describe()};"
-            )
+            people = whom(task.output.records_per_person, of_answer=True)
+            line = f"{task.output.told}, with noise which hides {people}: {cost.describe()};"
             return Guarantee("answer", cost.epsilon, cost.delta, (line,), unless=cost.unless)
         if task.output.learner is side:
             return Guarantee("nothing", cost.epsilon, cost.delta, unless=cost.unless)

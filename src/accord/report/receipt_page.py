@@ -145,7 +145,7 @@ def guarantee(agreement: Agreement) -> Section:
 
 def protected(agreement: Agreement, side: Side) -> str:
     """For whom the promise to a side is."""
-    several = agreement.protocol.records_per_person(side) or 1
+    several = agreement.protocol.records_per_person(agreement.task, side) or 1
     return f"each person with up to {several:,} records" if several > 1 else "each record"
 
 

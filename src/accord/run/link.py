@@ -176,7 +176,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
 def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entropy | None) -> Records:
     """The table of a request; with a source of randomness, rows without an id get one if they are made."""
     agreement, watch = request.agreement, _Watch(tell)
-    per_person = agreement.protocol.records_per_person(side)
+    per_person = agreement.protocol.records_per_person(agreement.task, side)
     own = agreement.fields, agreement.salt, agreement.kept_columns(side), request.layout, per_person
     how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),

@@ -152,7 +152,7 @@ def facts(
 
 def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dict[str, Any]:
     told = agreement.leakage(side)
-    several = agreement.protocol.records_per_person(side) or 1
+    several = agreement.protocol.records_per_person(agreement.task, side) or 1
     return {
         "name": agreement.party(side),
         "card": card.fingerprint,

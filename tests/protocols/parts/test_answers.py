@@ -31,8 +31,8 @@ OUTPUTS: dict[str, dict[str, Any]] = {
 }
 
 
-def asked(name: str, cap: int, displaces: bool, size: int = 2) -> Question:
-    output = Output.model_validate(OUTPUTS[name] | {"epsilon": "1"})
+def asked(name: str, cap: int, displaces: bool, size: int = 2, people: int = 1) -> Question:
+    output = Output.model_validate(OUTPUTS[name] | {"epsilon": "1", "records_per_person": people})
     ones, caps = [dict.fromkeys(Side, 1)] * 2, [dict.fromkeys(Side, cap)] * 2
     return Question(output, Side.A, pairs_of_one(ones, caps), dict.fromkeys(Side, size), displaces)
 
@@ -81,6 +81,27 @@ def test_no_neighbour_changes_more_than_is_told(name: str, displaces: bool) -> N
     assert most <= told
     # With one key a pass and two records not everything that could happen does.
     assert 2 * most >= told
+
+
+@pytest.mark.parametrize("name", list(OUTPUTS))
+def test_no_person_changes_more_than_is_told(name: str) -> None:
+    """Two of three records of A are a person's. All of them are others at once, and let a third in or out."""
+    random, told, most = np.random.default_rng(6), asked(name, 1, True, people=2).changes(Side.A)[0], 0
+    for _ in range(3_000):
+        one, two, b = ([EVERY[n] for n in random.integers(0, 4, size)] for size in (3, 3, 2))
+        orders = tuple(tuple(random.permutation(size)) for size in (3, 2, 3, 2))
+        first, second = (cells(name, a, found(a, b, 1, orders)) for a in (one, [*two[:2], one[2]]))
+        apart = np.abs(first - second)
+        most = max(most, int(apart.sum() if name == "table" else apart[0]))
+    assert asked(name, 1, True).changes(Side.A)[0] / 2 < most <= told
+
+
+def test_a_person_has_the_pairs_of_all_records() -> None:
+    """Without displacement: each of two records is in all four pairs that it can be in."""
+    b = [(x, 7) for x in (0, 0, 1, 1)] + [(7, y) for y in (0, 0, 1, 1)]
+    orders = ((0, 1), tuple(range(8))) * 2
+    counts = [len(found(a, b, 2, orders)) for a in ([(0, 0), (1, 1)], [(5, 5), (6, 6)])]
+    assert [counts[0] - counts[1]] == asked("count", 2, False, people=2).changes(Side.A) == [8]
 
 
 def test_a_displaced_record_counts() -> None:

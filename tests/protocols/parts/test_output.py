@@ -29,6 +29,7 @@ SUM = {"side": "A", "column": "y", "low": 0, "high": 9}
         ({"answer": "count", "epsilon": "1", "to": "A"}, "shows nobody"),
         ({"answer": "table", "epsilon": "1"}, "by is what a table counts by"),
         ({"answer": "count", "epsilon": "1", "by": {"A": SEX}}, "by is what a table counts by"),
+        ({"answer": "count", "exact": True, "records_per_person": 2}, "what noise hides together"),
         ({"answer": "sum", "epsilon": "1"}, "of is what a sum adds up"),
         ({"answer": "count", "epsilon": "1", "of": SUM}, "of is what a sum adds up"),
     ],

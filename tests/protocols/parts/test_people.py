@@ -12,8 +12,9 @@ from accord.protocols.parts.people import Protected, whom
 
 
 def test_whom() -> None:
-    assert whom(1) == "for each record that matches nothing"
-    assert whom(20) == "for each person with up to 20 records, none of which matches anything"
+    assert whom(1) == "each record that matches nothing"
+    assert whom(20) == "each person with up to 20 records, none of which matches anything"
+    assert whom(2, of_answer=True) == "each person with up to 2 records, whether or not they match"
 
 
 def test_one_record_a_person_is_left_out_of_what_is_written() -> None:

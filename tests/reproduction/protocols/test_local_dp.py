@@ -282,10 +282,11 @@ def test_a_person_with_several_records_has_the_same_promise_with_smaller_reports
     assert isinstance(event, Reports)
     assert (event.response.epsilon, event.records_per_person) == (Fraction(1, 2), 4)
     assert event.cost.epsilon == agreed.leakage(Side.A).epsilon == 2
-    assert [agreed.protocol.records_per_person(which) for which in Side] == [4, 1]
+    assert [agreed.protocol.records_per_person(agreed.task, which) for which in Side] == [4, 1]
 
 
 def test_of_public_bins_nothing_is_promised_to_people() -> None:
-    assert agreement(5, PUBLIC).protocol.records_per_person(Side.A) is None
+    agreed = agreement(5, PUBLIC)
+    assert agreed.protocol.records_per_person(agreed.task, Side.A) is None
     with pytest.raises(ValueError, match="goes with epsilon"):
         agreement(5, PUBLIC | {"records_per_person": 2})

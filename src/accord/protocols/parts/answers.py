@@ -20,7 +20,8 @@ differs by at most Δ = S with `over = "refuse"`, and by 2S with "leave-out", wh
 another in or out; the cells of a table together by 2Δ, since pairs also move; a sum by Δ·(max(high, 0) −
 min(low, 0)), with the lister's numbers up to high = low + 2^b − 1.
 So noise of scale Δ/ε on each cell is (ε, 0); where cells answer two questions, as a sum and its count do,
-each has half of ε. *Proof*: `privacy/noise_answers.py`; all else that the other side sees are shares. ∎
+each has half of ε. *Proof*: `privacy/noise_answers.py`; all else that the other side sees are shares. ∎ With
+up to g records of one person, all of which are replaced, g·S stands for S (`records_per_person`).
 """
 
 from __future__ import annotations
@@ -167,8 +168,8 @@ class Question:
     # -- noise --------------------------------------------------------------------------------------------
 
     def changes(self, side: Side) -> list[int]:
-        """By how much a record of a side changes each cell, or all cells of a table together."""
-        one = self.pairs_of_one[side] * (2 if self.displaces else 1)
+        """By how much all records of one person change each cell, or all cells of a table together."""
+        one = self.output.records_per_person * self.pairs_of_one[side] * (2 if self.displaces else 1)
         if self.output.of is not None:
             low, high = self._ends
             return [one * (max(high, 0) - min(low, 0)), one]

@@ -4,7 +4,8 @@
              many pairs there are; "table", how many by categories of A and of B; "sum", a number over them
     ids      "own": a matching record shows its id; "pseudonyms": a random name, its own in this run alone
     to       "both", or the one side that learns the pairs: the other learns its size and nothing else
-    epsilon  of the noise on an answer, which each side draws by itself; `exact = true` forgoes it
+    epsilon  of the noise on an answer, which each side draws by itself, for every record, or every person
+             with up to `records_per_person`; `exact = true` forgoes it
 
 Public, and the same on both sides.
 """
@@ -18,6 +19,7 @@ from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.fields.recipe import ColumnName
 from accord.fields.schema import Exact
+from accord.protocols.parts.people import Protected
 from accord.side import Side
 from accord.spec import Spec
 
@@ -95,7 +97,7 @@ class Amount(Spec):
         return self
 
 
-class Output(Spec):
+class Output(Protected):
     """What comes out of a run."""
 
     answer: Literal["pairs", "count", "table", "sum"] = "pairs"
@@ -110,8 +112,8 @@ class Output(Spec):
     """Who learns the pairs. With `A` or `B` the other side learns how many records this one has and nothing
     else, not even how many match. It has no output. This needs `routed`."""
     epsilon: Exact | None = Field(default=None, gt=0, le=64)
-    """Of an answer: each side adds noise of its own to every number, which hides each of its records,
-    matching or not. Every run spends it."""
+    """Of an answer: each side adds noise of its own to every number, which hides each of its records, or all
+    those of a person, matching or not. Every run spends it."""
     exact: StrictBool = False
     """In place of `epsilon`: an answer without noise. It promises nothing: a category with one record, or the
     same question with one record more, tells whether it matches. Over full keys even a record without a match
@@ -126,6 +128,8 @@ class Output(Spec):
 
     def faults(self) -> Iterator[str]:
         """What does not go together."""
+        if self.epsilon is None and self.records_per_person > 1:
+            yield "records_per_person is what noise hides together; set epsilon of an answer, or remove it."
         if self.answer == "pairs":
             for name in ("epsilon", "by", "of"):
                 if getattr(self, name) is not None:

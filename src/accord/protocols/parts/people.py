@@ -15,7 +15,7 @@ from accord.spec import Spec
 
 
 class Protected(Spec):
-    """One side's part of a protocol that promises it something."""
+    """What promises something to people: one side's part of a protocol, or an answer with noise."""
 
     records_per_person: StrictInt = Field(default=1, ge=1, le=MOST_PER_PERSON)
     """The promise is for each person with up to this many records; 1 is a promise for each record. Above 1
@@ -30,8 +30,9 @@ class Protected(Spec):
         return written
 
 
-def whom(records_per_person: int) -> str:
-    """For whom a promise is, in words."""
+def whom(records_per_person: int, of_answer: bool = False) -> str:
+    """For whom a promise is, in words. That of an answer is also for what matches."""
     if records_per_person == 1:
-        return "for each record that matches nothing"
-    return f"for each person with up to {records_per_person} records, none of which matches anything"
+        return "each record, whether or not it matches" if of_answer else "each record that matches nothing"
+    matches = "whether or not they match" if of_answer else "none of which matches anything"
+    return f"each person with up to {records_per_person} records, {matches}"
