@@ -10,7 +10,7 @@ import pytest
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
 from accord.planning.made_up import make_up_pairs, make_up_samples
-from accord.planning.recall import share_met
+from accord.planning.recall import shares_met
 from accord.rules.evaluate import Tables, holds
 from accord.side import Side
 from tests.protocols.worlds import agreement
@@ -24,8 +24,9 @@ def test_templates_are_met_by_most_of_their_pairs(kind: str) -> None:
     tables, rows = Tables(agreed.fields, *(side.columns for side in found)), np.arange(len(found[0]))
     accepted = holds(agreed.rule, tables, rows, rows).mean()
     assert accepted > 0.6
-    met = share_met(agreed.task, *found, {})
-    assert met is not None
+    shares = shares_met(agreed.task, *found, {})
+    assert shares is not None
+    met = shares.sum()
     assert (met == 1.0) == (not agreed.plan.losses(agreed.rule))
     assert met > 0.97
 
@@ -91,8 +92,9 @@ def test_what_is_agreed_leaves_no_row_out(change: dict[str, Any]) -> None:
     found = make_up_pairs(agreed)
     assert found is not None
     assert len(found[0]) == len(found[1]) == 2000
-    met = share_met(agreed.task, *found, {})
-    assert met is not None
+    shares = shares_met(agreed.task, *found, {})
+    assert shares is not None
+    met = shares.sum()
     assert met > 0.8
     if "sex" in change:
         assert min(side.columns["sex"].present.mean() for side in found) > 0.9

@@ -11,7 +11,7 @@ from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.fields.columns import Records
 from accord.fields.load import load_records
-from accord.planning.recall import err, jitter, recall_of, share_met
+from accord.planning.recall import err, jitter, recall_of, shares_met
 from accord.rules.evaluate import Tables, holds
 from reproduction.places import generate_places, places_agreement
 from tests.protocols.worlds import agreement, passes, records
@@ -70,5 +70,7 @@ def test_pairs_that_the_rule_accepts_are_looked_for_in_the_bins() -> None:
     agreed = agreement(blocking=passes("x"), rule="euclidean(x, y) <= 1")
     a, b = records([(1, 1), (4, 4), (9, 9)], agreed), records([(1, 2), (5, 4), (0, 0)], agreed)
     # The third pair is no match; the second is one and has another x.
-    assert share_met(agreed.task, a, b, {}) == 0.5
-    assert share_met(agreed.task, a, records([(9, 9), (9, 9), (0, 0)], agreed), {}) is None
+    met = shares_met(agreed.task, a, b, {})
+    assert met is not None
+    assert met.sum() == 0.5
+    assert shares_met(agreed.task, a, records([(9, 9), (9, 9), (0, 0)], agreed), {}) is None

@@ -1,6 +1,8 @@
-"""What greedy spares: within its bounds, and near a real run."""
+"""What matches spare: within its bounds, and near a real run."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +10,14 @@ import pytest
 from accord.agreement.adjusting import adjust
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
+from accord.network import Network
 from accord.planning import costs
-from accord.planning.saved import price_schedule, share_made
+from accord.planning.plan import PlanQuestion, price_agreed, route
+from accord.planning.saved import cascade, price_schedule, share_made
 from accord.planning.spread import Spread, from_table, make_alike
 from accord.side import Side
 from accord.simulation.pair import load_both, simulate
-from tests.protocols.worlds import agreement
+from tests.protocols.worlds import agreement, passes
 
 
 def test_from_counts_nothing_is_spared_without_matches() -> None:
@@ -47,3 +51,35 @@ def test_a_run_makes_a_share_within_the_range(protocol: str | None) -> None:
     assert each is not None
     whole = costs.price_blocks(agreed, task, drawn, None, sizes)
     assert each >= 0.9 * whole.bytes / whole.comparisons, "short rounds cost more, and none less"
+
+
+def test_a_cascade_has_the_sizes_of_what_did_not_match() -> None:
+    both = passes("x", "y")
+    task = replace(agreement(protocol="routed", blocking=both).task, one_to_one="pairs")
+    sizes = (1000, 5000)
+    assert task.protocol.cascades(task)
+    most, none = (cascade(task, sizes, matches, np.array([0.5, 0.3])) for matches in (5000, 0))
+    assert none.share.expected == none.share.high == 1
+    assert none.lanes[1] == none.lanes[2] == task.protocol.lanes(task, sizes)
+    assert most.share.low < cascade(task, sizes, 400, np.array([0.5, 0.3])).share.expected < 1
+    assert [lane.entries[Side.A] for lane in most.lanes[0]] == [1000, 0]
+    some = cascade(task, sizes, 400, np.array([0.5, 0.3])).lanes[1]
+    assert [lane.entries for lane in some] == [{Side.A: 1000, Side.B: 5000}, {Side.A: 800, Side.B: 4800}]
+    assert cascade(task, sizes, 400, None).share.expected == 1, "nothing is expected of what nobody knows"
+
+
+def test_a_plan_expects_less_of_a_cascade() -> None:
+    asked = PlanQuestion((5_000, 5_000), Network(1000, 0.5), overlap=0.5)
+    routed = route(starter("people"), asked)
+    assert routed is not None
+    whole, some = (
+        price_agreed(routed.model_copy(update={"one_to_one": chosen}), asked).agreed
+        for chosen in (False, "pairs")
+    )
+    for figure in ("comparisons", "bytes", "memory", "seconds"):
+        all_, left = getattr(whole, figure), getattr(some, figure)
+        assert left.low <= left.expected <= left.high, figure
+        assert left.expected <= all_.expected, figure
+        assert left.high == pytest.approx(all_.high, rel=0.01), figure
+    assert 0.55 < some.comparisons.expected / whole.comparisons.expected < 0.75
+    assert some.recall == whole.recall

@@ -5,8 +5,8 @@ of true ones, comparisons are the protocol's `price` of them, bytes and rounds `
 blocks that the protocol compares. Of very many blocks a part is priced, chosen at random, and taken as many
 times. Beside the engine's bytes there are the protocol's own and those of disclosed records.
 
-With Greedy Match & Clean the blocks of a run depend on its matches: `saved.py` says how much they spare, and
-what its rounds cost, each priced by itself.
+With Greedy Match & Clean, and with the cascade of routed, the comparisons of a run depend on its matches:
+`saved.py` says how many these spare, and what rounds of greedy cost, each priced by itself.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from accord.planning.machine import Speed, intersecting, routing, vole_rounds
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task, Values
 from accord.protocols.binned import SLAB
+from accord.protocols.parts.lanes import Lane, routing_bytes
 from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
-from accord.secure.circuit import Circuit, inputs
+from accord.secure.circuit import Circuit, Opened, inputs
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.ot.settings import USUAL, Settings
@@ -88,10 +89,12 @@ class Spared:
 
     share: Range
     each: float | None = None
+    lanes: tuple[Sequence[Lane], ...] = ()
+    """What is routed at the least, as expected and at the most, where it depends on the matches."""
 
 
 ALL = Spared(Range(1.0, 1.0, 1.0))
-"""Without greedy."""
+"""Where matches spare nothing."""
 
 
 @dataclass(frozen=True)
@@ -232,9 +235,8 @@ def bill(
     terms: Terms,
     margin: float,
 ) -> Bill:
-    """The costs of an option. `foreseen`: as expected, then the least and the most. `spared`: which share of
-    the comparisons is made, with greedy, and what its rounds cost; `margin`: by how much a partner may differ
-    from what is taken."""
+    """The costs of an option. `foreseen`: as expected, then the least and the most. `spared`: what matches
+    spare; `margin`: by how much a partner may differ from what is taken."""
     expected = float(np.mean([one.comparisons for one in foreseen[0]]))
     every = [one.comparisons for runs in foreseen for one in runs]
     made = Range(
@@ -246,16 +248,20 @@ def bill(
     one = foreseen[0][0]
     price = price_blocks(agreement, task, one, slab, terms.sizes)
     values = task.protocol.values(task, terms.sizes)
-    fixed = task.protocol.sends(task, terms.sizes) + _disclosed(agreement, task, terms.matches)
+    fixed = _disclosed(agreement, task, terms.matches)
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
     each = spared.each or price.bytes / max(1, price.comparisons)
-    bytes_ = Range(*(fixed + each * n for n in _ends(made)))
+    lanes = spared.lanes or 3 * (task.protocol.lanes(task, terms.sizes),)
+    routed = zip(lanes, _ends(made), strict=True)
+    bytes_ = Range(*(fixed + _sends(task, terms.sizes, some) + each * n for some, n in routed))
     least = 0 if slab is None else _exclusive_rounds(task, one, slab)
-    rounds = Range(*(_rounds(price, n, slab, least, values) for n in _ends(made)))
+    shown = len(lanes[0]) if task.protocol.cascades(task) else 1
+    rounds = Range(*(_rounds(price, n, slab, least, values, shown) for n in _ends(made)))
+    paced = speed.processor(price) / price.comparisons if price.comparisons else None
     works = [
-        _work(price, speed, terms, n, by, r, one, task)
-        for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
+        _work(paced, terms, n, by, r, one, task, some)
+        for n, by, r, some in zip(_ends(made), _ends(bytes_), _ends(rounds), lanes, strict=True)
     ]
     seconds = [_lasts(work, terms.pace) for work in works]
     return Bill(
@@ -263,11 +269,26 @@ def bill(
         comparisons=made,
         bytes=bytes_,
         rounds=rounds,
-        memory=Range(*(f * _memory(task, one, values, terms.sizes) for f in (0.7, 1.0, 1.5))),
+        memory=Range(
+            *(
+                f * _memory(task, one, values, terms.sizes, some)
+                for f, some in zip((0.7, 1.0, 1.5), lanes, strict=True)
+            )
+        ),
         seconds=Range(seconds[0] / 1.25, seconds[1], 1.25 * seconds[2]),
         usual=_lasts(works[1], 1.0),
         work=replace(works[1], processor=terms.pace * works[1].processor),
     )
+
+
+def _sends(task: Task, sizes: tuple[int, int], lanes: Sequence[Lane]) -> int:
+    """Bytes of the protocol, where these lanes are left of all that there can be."""
+    most, whole = task.protocol.sends(task, sizes), task.protocol.lanes(task, sizes)
+    if lanes == whole:
+        return most
+    circuit = task.protocol.circuit(task, sizes)
+    assert isinstance(circuit, Opened)
+    return most - routing_bytes(whole, circuit.words) + routing_bytes(lanes, circuit.words)
 
 
 def _lasts(work: TimeSpent, pace: float) -> float:
@@ -279,9 +300,11 @@ def _ends(of: Range) -> tuple[float, float, float]:
     return of.low, of.expected, of.high
 
 
-def _rounds(price: Price, comparisons: float, slab: int | None, least: int, values: Values | None) -> float:
+def _rounds(
+    price: Price, comparisons: float, slab: int | None, least: int, values: Values | None, shown: int
+) -> float:
     """Messages that wait for each other: those of the engine, of every round, of which there are so many at
-    the `least`, and of what is disclosed; or those of an intersection."""
+    the `least`, and of what is disclosed, so often or after every round; or those of an intersection."""
     if values is not None:
         return 13.0 + 2 * vole_rounds(store_shape(values.asked).total)
     if not price.comparisons:
@@ -290,7 +313,7 @@ def _rounds(price: Price, comparisons: float, slab: int | None, least: int, valu
     rounds = max(1, least, fewest_rounds(ceil(comparisons)))
     # Eight batches are under way at once, so a small round takes its few messages all the same.
     engine = max(share * price.rounds, rounds * 6.0)
-    return 8 + engine + (2 * rounds if slab is not None else 2)
+    return 8 + engine + 2 * (shown if slab is None else rounds)
 
 
 def _exclusive_rounds(task: Task, one: Drawn, slab: int) -> int:
@@ -306,19 +329,20 @@ def _exclusive_rounds(task: Task, one: Drawn, slab: int) -> int:
 
 
 def _work(
-    price: Price,
-    speed: Speed,
+    paced: float | None,
     terms: Terms,
     comparisons: float,
     sent: float,
     rounds: float,
     one: Drawn,
     task: Task,
+    lanes: Sequence[Lane],
 ) -> TimeSpent:
-    values, lanes = task.protocol.values(task, terms.sizes), task.protocol.lanes(task, terms.sizes)
+    """`paced`: seconds of the processor for a comparison; None where none is made."""
+    values = task.protocol.values(task, terms.sizes)
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
-    if price.comparisons:
-        compared = speed.processor(price) * comparisons / price.comparisons
+    if paced is not None:
+        compared = paced * comparisons
         if terms.workers > 1:
             compared = compared * _SHARED / terms.workers + _START
         processor = compared + _TABLE * slots / 2 + routing(lanes)
@@ -342,11 +366,13 @@ def _disclosed(agreement: Agreement, task: Task, matches: int) -> int:
     return matches * (_TEXT * cells + 2 * encoded + slots)
 
 
-def _memory(task: Task, one: Drawn, values: Values | None, sizes: tuple[int, int]) -> float:
+def _memory(
+    task: Task, one: Drawn, values: Values | None, sizes: tuple[int, int], lanes: Sequence[Lane]
+) -> float:
     """Of one side: its slots and the partner's, its bins, and what a process takes anyway. Of an intersection
     its values, or its VOLE, which has gone when they take the most; of routing the points and the shares of
     the largest pass, and a payload of each record."""
-    if lanes := task.protocol.lanes(task, sizes):
+    if lanes:
         word = 8 * inputs(task.protocol.circuit(task, sizes), Side.A)[0].length // 2
         largest = max(_POINT_MEMORY * lane.programmed * lane.routes + word * lane.bins for lane in lanes)
         return _BASE_MEMORY + _VOLE_MEMORY + largest + word * max(sizes)

@@ -3,7 +3,7 @@
 variants.py   from one agreement the others
 spread.py     how records fall into bins: three guesses, or one's own table
 costs.py      what each comes to, by the prices of protocols and engines
-saved.py      what greedy spares
+saved.py      what matches spare
 recall.py     what the blocking lets through
 choose.py     which to take, and what to warn of
 """
@@ -16,6 +16,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.agreement.document import Agreement, OtOptions
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
@@ -27,7 +30,7 @@ from accord.planning.costs import ALL, Drawn, Spared, Terms, is_greedy
 from accord.planning.figures import Option, Plan, cost
 from accord.planning.machine import Speed, speed_of
 from accord.planning.made_up import NO_SALT, make_up_pairs, make_up_samples
-from accord.planning.recall import recall_of, share_met
+from accord.planning.recall import recall_of, shares_met
 from accord.planning.routes import map_grid, routed_variant
 from accord.planning.spread import (
     CROWDED,
@@ -51,6 +54,8 @@ from accord.protocols.base import Release, Task
 from accord.protocols.sharing import Sample
 from accord.secure.engine import AtOnceEngine
 from accord.side import Side
+
+Floats = NDArray[np.float64]
 
 NETWORKS = {"lan": Network(1000, 0.5), "wan": Network(100, 20)}
 OVERLAP = 0.3
@@ -285,8 +290,15 @@ class _Planner:
         alike = make_alike(len(own.records), partner, self._asked.share)
         return [from_table(task.blocking, own.side, own.records, alike, tuple(task.blocking_fields))]
 
-    def _spared(self, agreement: Agreement, task: Task, drawn: Drawn, spread: Spread) -> Spared:
-        """Which share of the comparisons greedy makes, and what its rounds cost."""
+    def _spared(
+        self, agreement: Agreement, task: Task, drawn: Drawn, spread: Spread, met: Floats | None
+    ) -> Spared:
+        """Which share of the comparisons is made, and what rounds of greedy cost. `met`: the shares of the
+        matches that first meet in each pass."""
+        if task.protocol.cascades(task):
+            return saved.cascade(task, self._asked.sizes, self._terms.matches, met)
+        if not is_greedy(agreement):
+            return ALL
         share = saved.share_made(task, drawn, spread, self._asked.sizes, self._asked.share)
         price = costs.price_rounds(agreement, task)
         if price is None or not 0 < drawn.comparisons <= _MOST_WALKED:
@@ -302,26 +314,23 @@ class _Planner:
         spreads: list[Spread],
         speed: Speed,
     ) -> Option:
-        greedy = is_greedy(agreement)
-        spared = ALL
-        if greedy:
-            spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
         margin = 0.0 if self._own is None else MARGIN
         lossy = bool(task.blocking.losses(task.rule)) or task.protocol.share_found(task) is None
         met, covered = self._expect(task, lossy)
+        spared = self._spared(agreement, task, foreseen[0][0], spreads[0], met)
         costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(
             agreement=agreement,
             agreed=agreement == self._agreement,
             protocol=agreement.protocol.name,
             blocking=tell_blocking(agreement),
-            greedy=greedy,
+            greedy=is_greedy(agreement),
             all_pairs=not agreement.passes
             and task.protocol.compared(task, foreseen[0][0].counts) is not None,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
             unless={side: agreement.leakage(side).unless for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
-            recall=recall_of(task, met),
+            recall=recall_of(task, None if met is None else float(met.sum())),
             estimated=lossy,
             covered=covered,
             bins=task.blocking.bins if agreement.passes else 0,
@@ -350,16 +359,17 @@ class _Planner:
         columns, rows = self._own.records.columns, len(self._own.records)
         return {side: Sample.of(side, columns, rows, size) for side, size in zip(Side, sizes, strict=True)}
 
-    def _expect(self, task: Task, lossy: bool) -> tuple[float | None, float | None]:
-        """The shares of synthetic matches that meet, and of synthetic records that are covered."""
+    def _expect(self, task: Task, lossy: bool) -> tuple[Floats | None, float | None]:
+        """The shares of synthetic matches that first meet in each pass, and of synthetic records that are
+        covered."""
         if task.protocol.lists_bins:
-            return (self._met(task, {}) if lossy else 1.0), 1.0
+            return (self._met(task, {}) if lossy else np.ones(1)), 1.0
         if self._samples is None:
             return None, None
         return self._met(task, self._samples), task.protocol.expect_covered(task, self._samples)
 
-    def _met(self, task: Task, samples: Mapping[Side, Sample]) -> float | None:
-        return None if self._pairs is None else share_met(task, *self._pairs, samples)
+    def _met(self, task: Task, samples: Mapping[Side, Sample]) -> Floats | None:
+        return None if self._pairs is None else shares_met(task, *self._pairs, samples)
 
 
 def _has_same_passes(one: Agreement, other: Agreement) -> bool:

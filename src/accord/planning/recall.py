@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.datasets.people_errors import Errors
@@ -123,9 +124,11 @@ def recall_of(task: Task, met: float | None) -> float | None:
     return None if found is None or met is None else met * found
 
 
-def share_met(task: Task, a: Records, b: Records, samples: Mapping[Side, Sample]) -> float | None:
-    """Of the rows that the rule calls the same, row by row, the share that meets in tables like the samples;
-    None of none."""
+def shares_met(
+    task: Task, a: Records, b: Records, samples: Mapping[Side, Sample]
+) -> NDArray[np.float64] | None:
+    """Of the rows that the rule calls the same, row by row, the shares that first meet in each pass, in
+    tables like the samples (`Protocol.meets`); None of none."""
     if len(a) != len(b):
         # Rows were left out of one of them: nobody knows any more which belong together.
         return None
@@ -133,4 +136,4 @@ def share_met(task: Task, a: Records, b: Records, samples: Mapping[Side, Sample]
     accepted = rows[holds(task.rule, tables, rows, rows)]
     if not len(accepted):
         return None
-    return float(task.protocol.meets(task, tables, accepted, samples).mean())
+    return task.protocol.meets(task, tables, accepted, samples).mean(axis=0)

@@ -1,22 +1,32 @@
-"""Which share of the comparisons Greedy Match & Clean leaves: it depends on the matches, so a range.
+"""Which share of the comparisons matches leave, with Greedy Match & Clean or a cascade: a range.
 
 A pair is spared if one of its records matched before its turn. Pairs of slots that match nothing are all
 made, and on average half of the others. At the least every record matches at once and what is left are
 dummies against dummies; at the most nothing matches.
 
 Each round is an evaluation of its own, so that the short first rounds of greedy cost more than their pairs.
+
+In a cascade (routed_pairs.py) the sizes of a pass follow from how many records have matched before. At the
+least all of the smaller side match in the first pass, as expected those of which synthetic pairs meet in it
+(recall.py), and at the most nothing matches.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
 
-from accord.planning.costs import Drawn, PriceRound
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.planning.costs import Drawn, PriceRound, Spared
 from accord.planning.figures import Range
 from accord.planning.spread import Spread
 from accord.protocols.base import Task
+from accord.protocols.parts.lanes import Lane
 from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import Blocks
+from accord.side import Side
 
 _MOST_ROUNDS = 4000
 _PRICED = 128
@@ -58,3 +68,25 @@ def price_schedule(task: Task, drawn: Drawn, price: PriceRound) -> float | None:
         if number > _MOST_ROUNDS:
             return None
     return sent / max(1, made)
+
+
+def cascade(task: Task, sizes: tuple[int, int], matches: float, met: NDArray[np.float64] | None) -> Spared:
+    """What a cascade spares if so many records of each side match, of which these shares first meet in each
+    pass; nothing is expected where they are not known."""
+    lanes, most = task.protocol.lanes(task, sizes), min(sizes)
+    none = np.zeros(len(lanes))
+    at_once = np.where(np.arange(len(lanes)) == 0, most, none)
+    expected = none if met is None else np.minimum(matches * met, most)
+    left = tuple(_remain(lanes, sizes, matched) for matched in (at_once, expected, none))
+    low, middle, high = (sum(lane.bins for lane in some) for some in left)
+    return Spared(Range(low / high, middle / high, 1.0), lanes=left)
+
+
+def _remain(lanes: Sequence[Lane], sizes: tuple[int, int], matched: NDArray[np.float64]) -> list[Lane]:
+    """The lanes without the records that match in earlier passes, of each side so many in each pass."""
+    before = np.cumsum(matched) - matched
+    shares = [{s: 1 - gone / max(1, n) for s, n in zip(Side, sizes, strict=True)} for gone in before]
+    return [
+        replace(lane, entries={side: round(share[side] * lane.entries[side]) for side in Side})
+        for lane, share in zip(lanes, shares, strict=True)
+    ]

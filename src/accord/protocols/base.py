@@ -443,8 +443,9 @@ class Protocol(Spec):
     def meets(
         self, task: Task, tables: Tables, rows: Ints, samples: Mapping[Side, Sample]
     ) -> NDArray[np.float64]:
-        """How likely each of these rows of A meets the row of B of its number, in tables like the samples."""
-        return task.blocking.compares(tables, rows, rows).astype(np.float64)
+        """How likely each of these rows of A first meets the row of B of its number in each pass, by row and
+        pass, in tables like the samples; in one column where passes are not told apart."""
+        return task.blocking.compares(tables, rows, rows).astype(np.float64)[:, None]
 
     def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
         """The expected share of records for which the guarantee holds, the lower of both sides, in tables

@@ -340,11 +340,12 @@ class Routed(Slotless):
     def meets(
         self, task: Task, tables: Tables, rows: Ints, samples: Mapping[Side, Sample]
     ) -> NDArray[np.float64]:
-        apart = np.ones(len(rows))
+        apart, found = np.ones(len(rows)), []
         for one, caps in zip(task.blocking.passes, self.caps(task), strict=True):
             placed = prod(samples[side].sharers(one).placed(caps[side]) for side in Side)
-            apart *= 1 - placed * one.compares(tables, rows, rows)
-        return 1 - apart
+            found.append(apart * placed * one.compares(tables, rows, rows))
+            apart = apart - found[-1]
+        return np.column_stack(found)
 
     def expect_covered(self, task: Task, samples: Mapping[Side, Sample]) -> float:
         sides = [side for side in Side if self.guarantee(task, side).unless and not task.output.answers]
