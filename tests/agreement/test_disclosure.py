@@ -8,6 +8,7 @@ from accord.agreement.disclosure import advice, learned_about, tell_shown_ids
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
+from accord.protocols.parts.output import Output
 from accord.rules.text import parse_rule
 from accord.side import Side
 from accord.table.layout import Layout
@@ -90,6 +91,18 @@ def test_every_refusal_that_depends_on_the_data_is_named(agreed: Agreement, of_a
         told = " ".join(learned_about(agreed, side))
         assert all(reason in told for reason in reasons)
         assert ("the run is refused, if" in told) == bool(reasons)
+
+
+def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
+    """Alone the side that asks sees where a pair met; in a cascade both see where it first met."""
+    plain = routed(protocol={"name": "routed", "asks": "A"})
+    cascade = plain.model_copy(update={"one_to_one": "pairs"})
+    lines = [[len(one.leakage(side).guarantee.of_matches) for side in Side] for one in (plain, cascade)]
+    assert lines == [[0, 1], [1, 2]]
+    for side in Side:
+        assert {*learned_about(cascade, side)} >= {*cascade.leakage(side).guarantee.of_matches}
+    one_sided = cascade.model_copy(update={"output": Output(to="A")})
+    assert not one_sided.task.protocol.cascades(one_sided.task)
 
 
 def test_that_a_bound_ends_the_run_is_named() -> None:

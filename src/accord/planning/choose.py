@@ -227,10 +227,14 @@ def tell_trade(options: Sequence[Option], choice: Option) -> str:
     if choice.agreement.output.answers:
         # No promise depends on coverage, and no pair is seen.
         return f"{saved} and find every match. Here, among synthetic records, {missed}."
+    passes, task = counted(choice.keys, "pass", "passes"), choice.agreement.task
+    seen = f"the side that asks sees in which of the {passes} a pair met"
+    if task.protocol.cascades(task):
+        seen = f"both sides see in which of the {passes} a pair first met"
     return (
         f"{saved}, find every match and cover every record. Here, among synthetic records, {missed} and "
-        f"{1 - choice.covered:.2%} of the records are not covered, which is more in a crowded table; and the "
-        f"side that asks sees in which of the {counted(choice.keys, 'pass', 'passes')} a pair met."
+        f"{1 - choice.covered:.2%} of the records are not covered, which is more in a crowded table; and "
+        f"{seen}."
     )
 
 

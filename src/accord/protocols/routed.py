@@ -294,16 +294,26 @@ class Routed(Slotless):
             return Guarantee("answer", cost.epsilon, cost.delta, (line,), unless=cost.unless)
         if task.output.learner is side:
             return Guarantee("nothing", cost.epsilon, cost.delta, unless=cost.unless)
-        asker = task.output.learner or (None if self.asks is None else Side(self.asks))
-        of_matches = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
         return Guarantee(
             "nothing",
             cost.epsilon,
             cost.delta,
             self._tell_displaced(task, side),
-            () if asker is side else of_matches,
+            self._tell_meeting(task, side),
             cost.unless,
         )
+
+    def _tell_meeting(self, task: Task, side: Side) -> tuple[str, ...]:
+        """What the partner learns of the passes in which a pair met."""
+        asker = task.output.learner or (None if self.asks is None else Side(self.asks))
+        if not self.cascades(task):
+            told = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
+            return () if asker is side else told
+        first = (
+            "in which pass a matching pair first met. Its earlier keys then differ or are full, which no "
+            "disclosed column may say;"
+        )
+        return (first,) if asker is side else (first, "to the side that asks: at which rank it met there;")
 
     def _tell_displaced(self, task: Task, side: Side) -> tuple[str, ...]:
         """What the partner can notice of full keys of which records are left out."""
