@@ -30,7 +30,7 @@ from accord.protocols.parts.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 3
+WIRE = 4
 HELLO = 256
 NONCE = 32
 NO_RUN = ""
