@@ -67,6 +67,8 @@ COLUMNS = (
     *("covered", "expected_covered", "expected_comparisons", "expected_bytes", "expected_minutes"),
 )
 """`expected_…` is what the plan says; `covered` is counted, the lower share of both sides."""
+CASCADE = "cascade"
+"""Routed one-to-one, as this benchmark calls it."""
 EDGE, NEAR = 1 << 17, 10
 """Metres."""
 PAYLOADS = 10, 15
@@ -77,8 +79,11 @@ NETWORK = Network(1000, 0.5)
 
 
 def agree(records: int, protocol: str, places: bool) -> Option:
-    """What a plan has with this protocol, the quickest of those that it prices."""
-    return _quickest(_places() if places else starter("people"), records, protocol)
+    """What a plan has with this protocol, the quickest of those that it prices. A cascade is routed."""
+    agreed = _places() if places else starter("people")
+    if protocol != CASCADE:
+        return _quickest(agreed, records, protocol)
+    return _quickest(agreed.model_copy(update={"one_to_one": "pairs"}), records, "routed")
 
 
 def _quickest(agreed: Agreement, records: int, protocol: str) -> Option:
@@ -264,6 +269,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", type=int, nargs="*")
     parser.add_argument("--laplace", action="store_true")
+    parser.add_argument("--cascade", action="store_true")
     parser.add_argument("--slope", action="store_true")
     parser.add_argument("--places", action="store_true")
     parser.add_argument("--routing", action="store_true")
@@ -283,7 +289,8 @@ def main() -> None:
             own = [sys.executable, "-m", "benchmarks.routed", str(records), "--make", name]
             own += ["--places"] if asked.places else []
             subprocess.run(own, check=True)
-            for protocol in ("routed", "laplace") if asked.laplace else ("routed",):
+            others = [name for name, given in ((CASCADE, asked.cascade), ("laplace", asked.laplace)) if given]
+            for protocol in ("routed", *others):
                 keep(measure(records, Path(name), protocol, asked.places))
     if asked.plan:
         price_all()
