@@ -35,6 +35,7 @@ def test_small_tables_of_people_are_compared_all_with_all() -> None:
     found = draft("given surname birth", (199, 220)).agreement
     assert found.protocol.name == "all-pairs"
     assert found.passes == ()
+    assert not found.one_to_one
     assert found.expected is not None
     assert (found.expected.A, found.expected.B) == (199, 220)
 
@@ -66,6 +67,25 @@ def test_a_count_is_routed_however_small_the_tables(typed: str) -> None:
     assert (found.output.answer, found.output.epsilon) == ("count", Fraction(1, 2))
     assert found.most_matches is None
     assert not found.disclose.A
+
+
+@pytest.mark.parametrize(
+    ("typed", "others", "expected"),
+    [
+        ("surname birth phone", {}, "pairs"),
+        ("surname birth phone", {"disclose": ("surname", "birth", "phone")}, "score"),
+        ("surname birth phone", {"copies": (1, 2)}, False),
+        ("surname birth phone", {"count_epsilon": "1"}, False),
+        pytest.param("text identifier price", {}, False, marks=pytest.mark.slow),
+    ],
+)
+def test_people_who_are_in_a_table_once_are_in_one_pair(
+    typed: str, others: dict[str, object], expected: object
+) -> None:
+    found = draft(typed, (5_000, 5_000), **others).agreement
+    assert found.protocol.name == "routed"
+    assert found.one_to_one == expected
+    assert found.protocol.cascades(found.task) == bool(expected)
 
 
 def test_a_count_needs_a_key() -> None:

@@ -37,6 +37,7 @@ from accord.learning.drafts import rule_lines
 from accord.planning.choose import tell_trade
 from accord.planning.figures import Plan
 from accord.planning.made_up import NO_SALT
+from accord.protocols.base import OneToOne
 from accord.rules.rule import fields_of
 from accord.rules.text import parse_rule
 
@@ -70,6 +71,12 @@ _FIELDS = """\
 # The agreed fields. Each party maps its own columns to these names outside this file. missing: "differs"
 # (an empty cell agrees with nothing), "skip" (such a record is left out) or "error".
 """
+_ONCE = """\
+# No record stands in two pairs: both sides keep {kept}. A record that matched in a pass
+# takes no part in later ones, so both see in which pass it did.
+one_to_one = "{by}"
+"""
+_KEPT = {"score": "the best by score", "pairs": "the first by id"}
 _MOST = """\
 # The most of its records that each side shows, as a number or a share of its table: a run that would show
 # more ends before it does, even if the partner lies about what matches. Here twice what was expected.
@@ -122,11 +129,12 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
     longer = passes.with_more
     # With all fields that may be keys: routing has passes of its own.
     keys = list(dict.fromkeys([*longer.keys, *tried]))
-    draft = _parse(_text(answers, rule, write_passes(passes.text), keys, NO_SALT))
+    draft = _choose_once(answers, _parse(_text(answers, rule, write_passes(passes.text), keys, NO_SALT)))
     plan, too_slow = settle_draft(draft, answers.overlap, answers.max_time)
     settled = plan.choice.agreement
+    once = settled.one_to_one if settled.protocol.cascades(settled.task) else False
     rule = _leave_out_unreached(rule, settled)
-    text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt)
+    text = _text(answers, rule, write_how(settled), [*settled.blocking_fields], salt, once)
     if not settled.protocol.lists_bins:
         return _made(text, rule, plan, too_slow)
     more = None
@@ -136,6 +144,13 @@ def make_draft(answers: Answers, salt: str) -> MadeDraft:
         more = MorePasses(passes.more.name, longer.recall, times)
     met = passes.recall if settled.passes else 1.0
     return MadeDraft(text, _parse(text), rule, met, more, too_slow=too_slow)
+
+
+def _choose_once(answers: Answers, draft: Agreement) -> Agreement:
+    """The draft with one-to-one pairs, if each table is about people and has one record of each."""
+    if answers.copies != (1, 1) or not answers.about_people:
+        return draft
+    return draft.model_copy(update={"one_to_one": "pairs" if draft.task.unseen else "score"})
 
 
 def _draft_count(answers: Answers, epsilon: str, salt: str) -> MadeDraft:
@@ -183,13 +198,21 @@ def _parse(text: str) -> Agreement:
     return parse_agreement(text, "The draft")
 
 
-def _text(answers: Answers, rule: Drafted, how: str, keys: Sequence[str], salt: str) -> str:
+def _text(
+    answers: Answers,
+    rule: Drafted,
+    how: str,
+    keys: Sequence[str],
+    salt: str,
+    once: OneToOne = False,
+) -> str:
     blocks = draft_fields(answers.fields, answers, keys)
     used = [*fields_of(parse_rule(rule.text)), *keys, *answers.disclose]
     fields = "\n".join(block.text for block in keep_used(blocks, used))
     parts = [
         (_GUESSED if answers.as_guessed else _CONFIRMED) + _HEAD.format(salt=salt),
         f'{_LEARNT.format(recall=rule.recall, precision=rule.precision)}rule = """\n{rule.text}\n"""\n',
+        *([_ONCE.format(kept=_KEPT[once], by=once)] if once else []),
         '# How records are compared without showing them.\nengine = "ot"\n',
         f'[parties]\nA = "{answers.parties[0]}"\nB = "{answers.parties[1]}"\n',
         write_expected(answers.records, answers.copies),
