@@ -18,8 +18,8 @@ from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
 from accord.side import Side
 from accord.wording import counted, lasting, sized
 
-_FAR, _MORE = 1.5, 1.25
-"""From where on the most is worth a word beside what is expected, and the network beside the processor."""
+_MORE = 1.25
+"""From where on the network is worth a word beside the processor."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Outlook:
         """In one line, with the sizes that it is for."""
         made = self.plan.agreed.comparisons
         unit = "values to list or ask for" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
-        most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
+        count = f"{made.expected:,.0f} {unit}{made.tell_most()}"
         sent = sized(round(self.plan.agreed.bytes.expected))
-        return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}; {self._describe_sizes()}"
+        return f"{count}, {sent}, {self._describe_time()}; {self._describe_sizes()}"
 
     def _describe_sizes(self) -> str:
         a, b = self.plan.sizes

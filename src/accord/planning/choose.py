@@ -201,7 +201,7 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
         parts.append(
             f"{_praise(options, choice, wish)}: {lasting(choice.seconds.expected)}, "
             f"{sized(round(choice.bytes.expected))}, "
-            f"{counted(round(choice.comparisons.expected), 'comparison')}."
+            f"{counted(round(choice.comparisons.expected), 'comparison')}{choice.comparisons.tell_most()}."
         )
     if trade := tell_trade(options, choice):
         parts.append(trade)

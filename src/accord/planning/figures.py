@@ -30,6 +30,8 @@ FIGURES = ("dummies", "comparisons", "bytes", "rounds", "memory", "seconds")
 MARK = " *"
 """Of an ε with a condition, in a table."""
 _SHOWN = 12
+_FAR = 1.2
+"""From where on the most is worth a word beside what is expected."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Range:
         """All three times a number, or each times its own."""
         middle = low if expected is None else expected
         return Range(low * self.low, middle * self.expected, (middle if high is None else high) * self.high)
+
+    def tell_most(self) -> str:
+        """The most, if it is far from what is expected."""
+        return f" (at most {self.high:,.0f})" if self.high > _FAR * self.expected else ""
 
     def to_json(self, whole: bool = True) -> dict[str, float]:
         """As numbers that a person can read."""
