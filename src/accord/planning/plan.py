@@ -314,7 +314,8 @@ class _Planner:
         spreads: list[Spread],
         speed: Speed,
     ) -> Option:
-        margin = 0.0 if self._own is None else MARGIN
+        # Without bins all follows from sizes.
+        margin = MARGIN if self._own is not None and task.protocol.lists_bins else 0.0
         lossy = bool(task.blocking.losses(task.rule)) or task.protocol.share_found(task) is None
         met, covered = self._expect(task, lossy)
         spared = self._spared(agreement, task, foreseen[0][0], spreads[0], met)
