@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from accord.rules.join import matches_among
 from accord.rules.rule import Rule
 from accord.side import Side
 from accord.simulation.pair import find_compared
-from accord.simulation.trials import make_mine, release_of, seeded_run
+from accord.simulation.trials import make_mine, release_of, seeded_run, try_once
 from accord.table.layout import Layout, read_layout
 from accord.table.sources.opening import column_names, open_table
 from reproduction.halves import Half, Ints, Truth
@@ -58,11 +58,17 @@ class Drafted:
         return a, b
 
     def pairs(self, rule: Rule) -> tuple[Ints, Ints]:
-        """The rows of the pairs that a rule accepts among those that a run compares, within its caps."""
-        agreed, (a, b) = self.agreement, self.records
+        """The rows of the pairs that a run finds by a rule: those that it accepts among the compared ones,
+        within caps, or those of a cascade."""
+        agreed, (a, b) = self.agreement.model_copy(update={"rule": rule}), self.records
+        releases = {side: release_of(agreed, side, own.size) for side, own in ((Side.A, a), (Side.B, b))}
+        if agreed.protocol.cascades(agreed.task):
+            run = try_once(agreed, a, b, releases, "ideal", partial(seeded_run, 0, 0), lambda status: None)
+            left, right = run.pairs.rows(0, len(run.pairs))
+            return left.astype(np.int64), right.astype(np.int64)
         entropy = seeded_run(0, 0)
         sides = [
-            make_mine(release_of(agreed, side, own.size), own, other.size, entropy.stream(side.value))
+            make_mine(releases[side], own, other.size, entropy.stream(side.value))
             for side, own, other in ((Side.A, a, b), (Side.B, b, a))
         ]
         columns = Columns(agreed.fields, a.columns, b.columns)

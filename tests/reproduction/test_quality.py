@@ -89,11 +89,15 @@ def test_a_draft_is_judged_as_it_is_linked_and_with_labels(
         measure(case, "drafted")
 
 
-@pytest.mark.parametrize("name", ["rldata500", "rldata10000"])
-def test_what_is_judged_is_what_the_protocol_finds(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "protocol"), [("rldata500", None), ("rldata10000", None), ("rldata10000", "routed")]
+)
+def test_what_is_judged_is_what_the_protocol_finds(tmp_path: Path, name: str, protocol: str | None) -> None:
     dataset = next(one for one in DATASETS if one.name == name)
     write_small(tmp_path)
     tables, agreed = read_case(dataset, tmp_path, 0).tables, agreement(dataset)
+    if protocol is not None:
+        agreed = adjust(agreed, protocol=protocol).model_copy(update={"one_to_one": "pairs"})
     pairs = simulate(tables.a, tables.b, agreed, seed=3).pairs
     found = frozenset(zip(pairs["id_a"].to_pylist(), pairs["id_b"].to_pylist(), strict=True))
     made = Drafted(agreed, (tmp_path / "a.csv", tmp_path / "b.csv"), (Layout(), Layout()))
