@@ -12,18 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded
+from accord.entropy import Entropy, Seeded
 from accord.fields.columns import Records
-from accord.protocols import routed_answers
+from accord.protocols import routed_answers, routed_passes, routing
 from accord.protocols.parts.answers import Question
+from accord.protocols.parts.lanes import HASHES, Lane
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.routed import Routed
 from accord.protocols.routed_answers import AnswerPasses, Ints
+from accord.protocols.routing import Placing, Words
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import run_pair
+from accord.secure.party import Party, run_pair
+from accord.secure.prf.binned import BinnedFunction
+from accord.secure.prf.programmed import fetch
 from accord.side import Side
 from tests.protocols import worlds
 from tests.protocols.test_routed import Kept, Points, agreement, asks, chosen, either
@@ -142,6 +146,36 @@ def test_an_asker_that_lies_learns_of_one_record_whatever_the_noise(
     assert isinstance(agreed.protocol, Routed)
     half = 1 << (agreed.protocol.question(agreed.task, (3, 3)).bits - 1)
     assert (abs(found) > half // 2) == (a[row] in b)
+
+
+def ask_in_all_bins(
+    function: BinnedFunction, lane: Lane, own: Placing, width: int, entropy: Entropy
+) -> Party[tuple[Ints, Words]]:
+    """A lie: each query stands in all of its bins that are free, not in one."""
+    base, entry = routing._points(function, lane, own, lane.asker, entropy)
+    real = entry >= 0
+    cells = routing._bins(function, base, lane.bins)[real]
+    at, first = np.unique(cells.reshape(-1), return_index=True)
+    asked = np.repeat(base[real], HASHES, axis=0)
+    asked.reshape(-1, HASHES, 2)[:, :, 0] ^= np.arange(HASHES, dtype=np.uint64)
+    asked, held = asked[first], routing._draw(entropy, lane.bins, width)
+    seeds = yield from function.ask(asked, at, lane.bins)
+    yield from fetch(function, seeds, asked, lane.programmed, held, at)
+    record = np.full(lane.bins, -1, np.int64)
+    record[at] = np.repeat(own.record[entry[real]], HASHES)[first]
+    return record, held
+
+
+def test_an_asker_counts_a_pair_up_to_three_times_by_its_bins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As documented: one value a bin is not one a record. All messages have the announced sizes."""
+    rows: Points = [(n, n) for n in range(12)]
+    agreed = asking(agreement("x", cap=1, asks="A"), {"answer": "count"})
+    honest, _, wire = worlds.link(agreed, rows, rows, 1, engine=OtEngine())  # type: ignore[arg-type]
+    assert values(honest) == [12]
+    monkeypatch.setattr(routed_passes, "route_asked", ask_in_all_bins)
+    lied, _, other = worlds.link(agreed, rows, rows, 1, engine=OtEngine())  # type: ignore[arg-type]
+    assert 24 < values(lied)[0] <= 36
+    assert other.sizes == wire.sizes
 
 
 LIARS = [
