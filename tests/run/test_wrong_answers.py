@@ -14,6 +14,7 @@ import pytest
 
 from accord.errors import ClosedError, PeerError, WithheldError
 from accord.protocols.greedy import GreedyClean
+from accord.protocols.naming import Naming
 from accord.run.link import reopen
 from accord.run.stages import Linked, go_on
 from accord.secure.ot.engine import OtEngine
@@ -191,6 +192,26 @@ def test_who_takes_records_and_goes_three_times_closes_the_run(kind: str, tmp_pa
     last = cut_off(both, name)
     assert isinstance(last, ClosedError)
     assert "nothing where its matching records were due" in str(last)
+
+
+@pytest.mark.parametrize("kind", ["routed", "cascade"])
+def test_so_does_who_names_records_and_keeps_the_pairs(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could name others in every attempt, beyond `most_matches`."""
+    both, real = faults.offices(tmp_path, kind), Naming._exchange
+
+    def leave(self: Naming, *given: Any) -> Party[Any]:
+        shown = yield from real(self, *given)
+        if self._own.side is Side.A:
+            raise Line().lost("was cut")
+        return shown
+
+    monkeypatch.setattr(Naming, "_exchange", leave)
+    found = [faults.link(both, Wire(told=True))[Side.B]]
+    for _ in range(2):
+        found.append(faults.resume(both, faults.the_run(both), Wire(told=True))[Side.B])
+    assert [type(one) for one in found] == [WithheldError, WithheldError, ClosedError]
 
 
 def test_a_cut_before_or_after_the_disclosure_is_not_counted(tmp_path: Path) -> None:

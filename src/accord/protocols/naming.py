@@ -24,7 +24,14 @@ from accord.protocols.base import Task
 from accord.protocols.lines import Bytes, covers, find_records, rank_tokens
 from accord.protocols.one_to_one import require_matches
 from accord.protocols.parts.bound import require_within
-from accord.protocols.parts.disclosed import Disclosed, exchange, memory, partner_records, take
+from accord.protocols.parts.disclosed import (
+    Disclosed,
+    exchange,
+    memory,
+    partner_records,
+    receive_due,
+    take,
+)
 from accord.protocols.parts.journal import Answer
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
@@ -93,7 +100,9 @@ class Naming:
         self._require_within(len(records))
         shown, place = self._by_id(records)
         came, theirs = yield from self._exchange(shown, place, min(self._partner_size, head[1]))
-        pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
+        # Without them this is no answer that must be the same again, and other records could be asked for.
+        came_pairs = yield from receive_due(receive(8 * head[1]), len(records))
+        pairs = np.frombuffer(came_pairs.tobytes(), "<u4").reshape(2, -1)
         partner, token = pairs.astype(np.int64)
         known = covers(partner, len(theirs)) and covers(token, len(records))
         listed = partner * len(records) + token

@@ -3,7 +3,8 @@
 Match bits come out of the engine, and a partner that cheats there decides about them. So each side counts by
 itself the records that it is about to show, each once over all rounds, passes and slices, and ends the run
 before it shows one beyond the bound. To resume is to do the same steps again from the journal; all that was
-shown before follows from what is kept there, so a cut gives nobody a second count.
+shown before follows from what is kept there, so a cut gives an honest partner no second count. Another has
+three at most: where it leaves with what was shown, or answers otherwise than before, is counted (naming.py).
 
 *Learns*: who passes the bound stops, which tells the partner that more records match than it says, a number
 that is public; of the records beyond nothing but what match bits tell: the numbers of their slots.

@@ -104,13 +104,18 @@ def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
         raise kind(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
     coming = Coming(count, size, shape)
+    came = yield from receive_due(receive(size, coming.look), len(own))
+    return int(count).to_bytes(_COUNT, "little"), came.data
+
+
+def receive_due(party: Party[T], shown: int) -> Party[T]:
+    """What the partner owes once so many own records were sent."""
     try:
-        came = yield from receive(size, coming.look)
+        return (yield from party)
     except (ConnectionLostError, StoppedError) as error:
-        if len(own):
+        if shown:
             raise WithheldError(lost=error) from None
         raise
-    return int(count).to_bytes(_COUNT, "little"), came.data
 
 
 def partner_records(answer: Answer, shape: Shape) -> Disclosed:
