@@ -26,8 +26,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick", "small")
-def test_two_workers_find_the_pairs_of_one(tmp_path: Path) -> None:
-    agreed = faults.agreement("routed")
+@pytest.mark.parametrize("kind", ["routed", "cascade"])
+def test_two_workers_find_the_pairs_of_one(kind: str, tmp_path: Path) -> None:
+    agreed = faults.agreement(kind)
     both = worlds.introduce(tmp_path, agreed)
     with as_threads():
         shared = worlds.link_both(*both, agreed, a_options={"workers": 2}, b_options={"workers": 3})
