@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from accord.agreement.document import Agreement
+from accord.agreement.document import Agreement, Expected
 from accord.datasets.people import generate_people
+from accord.datasets.starter import starter
 from accord.fields.load import load_records
 from accord.forecast.expected import Outlook, look_ahead
 from accord.planning.figures import Range, TimeSpent
-from accord.planning.plan import Own, PlanQuestion, price_agreed
+from accord.planning.plan import Own, PlanQuestion, price_agreed, route
 from accord.privacy.budget import Budget
 from accord.run.offer import describe, make_offer
 from accord.side import Side
@@ -66,6 +67,20 @@ def test_a_table_whose_side_is_not_named_tells_as_much() -> None:
     assert named is not None
     # But for a moment of the processor's clock.
     assert found.plan.agreed.comparisons == named.plan.agreed.comparisons
+
+
+def test_what_matches_spare_is_expected_of_the_overlap() -> None:
+    routed = route(starter("people"), PlanQuestion((1_500, 1_500), LAN))
+    assert routed is not None
+    sized = routed.model_copy(update={"expected": Expected(A=1_500, B=1_500)})
+    cascading = sized.model_copy(update={"one_to_one": "pairs"})
+    few, many = (look_ahead(cascading, None, None, overlap) for overlap in (0.1, 0.9))
+    assert few is not None
+    assert many is not None
+    assert many.plan.agreed.comparisons.expected < 0.7 * few.plan.agreed.comparisons.expected
+    assert "90%" in many.describe()
+    assert (whole := look_ahead(sized, None, None, 0.9)) is not None
+    assert "90%" not in whole.describe()
 
 
 def told(processor: float, network: float) -> str:

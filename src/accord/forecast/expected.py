@@ -14,7 +14,7 @@ from accord.fields.columns import Records
 from accord.forecast.pace import measure_pace
 from accord.network import Network
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import Own, PlanQuestion, agreed_network, price_agreed
+from accord.planning.plan import OVERLAP, Own, PlanQuestion, agreed_network, price_agreed
 from accord.side import Side
 from accord.wording import counted, lasting, sized
 
@@ -33,6 +33,8 @@ class Outlook:
     """What else is worth knowing with tables of these sizes."""
     side: Side | None = None
     """Whose table was looked at; None where the agreement alone gives the sizes."""
+    overlap: float = OVERLAP
+    """The share of the smaller table that is taken to match."""
 
     @property
     def warning(self) -> Warning | None:
@@ -45,7 +47,7 @@ class Outlook:
         unit = "values to list or ask for" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
         count = f"{made.expected:,.0f} {unit}{made.tell_most()}"
         sent = sized(round(self.plan.agreed.bytes.expected))
-        return f"{count}, {sent}, {self._describe_time()}; {self._describe_sizes()}"
+        return f"{count}, {sent}, {self._describe_time()}; {self._describe_sizes()}{self._describe_overlap()}"
 
     def _describe_sizes(self) -> str:
         a, b = self.plan.sizes
@@ -55,6 +57,13 @@ class Outlook:
         if self.assumed:
             return f"for a partner table of {partner}: it is assumed to be as large as yours"
         return f"for a partner table of {partner}, as agreed"
+
+    def _describe_overlap(self) -> str:
+        """Where matches spare comparisons."""
+        agreed = self.plan.agreed.agreement
+        if not agreed.protocol.cascades(agreed.task):
+            return ""
+        return f", if {self.overlap:.0%} of the smaller table match"
 
     def _describe_time(self) -> str:
         """On this machine, and what the line makes of it."""
@@ -84,8 +93,11 @@ class Outlook:
         }
 
 
-def look_ahead(agreement: Agreement, side: Side | None, records: Records | None) -> Outlook | None:
-    """What a run will take, as far as sizes are known; None where they are not, or nothing can be said."""
+def look_ahead(
+    agreement: Agreement, side: Side | None, records: Records | None, overlap: float | None = None
+) -> Outlook | None:
+    """What a run will take, as far as sizes are known; None where they are not, or nothing can be said.
+    `overlap` is the share of the smaller table that is expected to match."""
     if side is None and records is not None:
         side = _likely_side(agreement, records)
     own = Own(side, records) if side is not None and records is not None else None
@@ -93,7 +105,7 @@ def look_ahead(agreement: Agreement, side: Side | None, records: Records | None)
     if sizes is None:
         return None
     try:
-        question = PlanQuestion(sizes, agreed_network(agreement), pace=measure_pace())
+        question = PlanQuestion(sizes, agreed_network(agreement), overlap, pace=measure_pace())
         found = price_agreed(agreement, question, own)
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
@@ -101,7 +113,7 @@ def look_ahead(agreement: Agreement, side: Side | None, records: Records | None)
     asked = agreement.protocol.question(agreement.task, sizes) if agreement.output.answers else None
     notes = () if asked is None else tuple(asked.tell_drowned())
     of = None if own is None else side
-    return Outlook(found, agreement.expected is None, notes, of)
+    return Outlook(found, agreement.expected is None, notes, of, question.share)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:

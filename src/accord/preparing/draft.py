@@ -65,8 +65,8 @@ class Draft:
 
     @cached_property
     def expected(self) -> Outlook | None:
-        """What a run takes on this machine, with tables of the expected sizes."""
-        return look_ahead(self.agreement, None, None)
+        """What a run takes on this machine, with tables of the expected sizes and overlap."""
+        return look_ahead(self.agreement, None, None, self.confirmation.answers.overlap)
 
     def write(self, folder: Path | str = ".", force: bool = False) -> Path:
         """Write it as `agreement.toml` into a folder, and return where; one that is there is replaced only
