@@ -121,6 +121,8 @@ def tell_draft(draft: Draft) -> Iterator[str]:
     if made.too_slow:
         yield "No method meets the time limit, so it was ignored."
     yield f"Records are compared by: {way}."
+    if agreed.one_to_one:
+        yield "No record is in two pairs (one_to_one), since no person has several records in a table."
     if agreed.passes:
         yield _tell_met(made)
     if draft.expected is not None:
