@@ -583,9 +583,10 @@ def test_who_asks() -> None:
     assert free.protocol.lanes(free.task, (50, 5))[0].asker is Side.B
 
 
-def test_status_is_public_and_columns_are_disclosed() -> None:
+@pytest.mark.parametrize("lists", Side)
+def test_status_is_public_and_columns_are_disclosed(lists: Side) -> None:
     seen: list[Status] = []
-    agreed, entropy, engine = agreement("x"), Seeded(1), IdealEngine()
+    agreed, entropy, engine = agreement("x", asks=lists.other.value), Seeded(1), IdealEngine()
     own_a = worlds.side(agreed, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
     own_b = worlds.side(agreed, Side.B, [(1, 2), (14, 14)], entropy, partner=2)
     left, right = run_pair(
@@ -595,6 +596,8 @@ def test_status_is_public_and_columns_are_disclosed() -> None:
     assert right.partner_columns.to_pylist() == [{"x": "1", "y": "1"}]
     price = agreed.protocol.price(agreed.task, (2, 2), (np.zeros(0, np.int64), np.zeros(0, np.int64)))
     assert seen[-1] == Status(price, price, 1)
+    # Before the end the side that lists cannot know.
+    assert [one.matches for one in seen[:-1]] == [1 if lists is Side.B else None]
     assert left.comparisons == right.comparisons == price
 
 

@@ -132,7 +132,7 @@ class PairPasses(Passes):
         return read_tokens(found)
 
     def matches(self, said: Ints) -> int | None:
-        return sum(len(one.record) for one in self._taken) + len(said)
+        return sum(len(one.record) for one in self._taken) + len(said) if self.asks else None
 
     def seal(self, payloads: Words) -> None:
         tokens = np.zeros((len(self.tokens), 16), np.uint8)
