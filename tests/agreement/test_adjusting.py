@@ -8,7 +8,7 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.datasets.starter import starter
-from accord.errors import UsageError
+from accord.errors import AgreementError, UsageError
 
 
 def test_a_protocol_without_bins_has_no_blocking_and_there_is_a_way_back() -> None:
@@ -33,3 +33,11 @@ def test_a_protocol_without_bins_has_no_blocking_and_there_is_a_way_back() -> No
 def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"{protocol} has no option {next(iter(options))}"):
         adjust(starter("products"), protocol=protocol, **options)
+
+
+def test_a_fault_is_not_in_a_line_of_a_text_that_nobody_sees() -> None:
+    with pytest.raises(AgreementError) as caught:
+        adjust(starter("products"), records_per_person=0)
+    assert [fault.place for fault in caught.value.faults] == [
+        f"protocol.{side}.records_per_person" for side in "AB"
+    ]

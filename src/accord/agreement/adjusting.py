@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,7 +13,7 @@ import tomli_w
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.arguments import require, require_flag, require_text_or_none
-from accord.errors import UsageError
+from accord.errors import AgreementError, UsageError
 from accord.exact import Number
 from accord.protocols.base import Protocol
 from accord.protocols.registry import protocol_named
@@ -19,6 +21,7 @@ from accord.protocols.registry import protocol_named
 ANSWERS = ("pairs", "count")
 _OF_PAIRS = ("disclose", "one_to_one", "most_matches")
 """What nothing can be asked for with an answer."""
+_LINE = re.compile(r"line \d+, ")
 
 
 def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
@@ -65,7 +68,12 @@ def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing t
         else:
             _set_option(kind, options, name, value)
     text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
-    return parse_agreement(text, "What is asked for", simulated=True)
+    try:
+        return parse_agreement(text, "What is asked for", simulated=True)
+    except AgreementError as error:
+        # The lines are those of a text that nobody sees.
+        faults = [replace(fault, place=_LINE.sub("", fault.place)) for fault in error.faults]
+        raise AgreementError("What is asked for", faults) from None
 
 
 def _asking(changed: dict[str, Any], answer: str | None, epsilon: Number | None) -> dict[str, Any]:
