@@ -143,6 +143,8 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Where) 
         return f"'{name}' {_PATTERNS.get(context['pattern'], 'has a form that is not allowed')}."
     if kind in ("tuple_type", "list_type"):
         return f"'{name}' should be a list: {_LISTS.get(str(name), _A_LIST)}."
+    if kind == "int_type":
+        return f"'{name}' should be a whole number."
     plain = message.removeprefix("Value error, ").removeprefix("Input ")
     end = "" if plain.endswith("?") else "."
     return f"'{name}' {plain}{end}" if plain.startswith(("should", "must")) else f"{plain}{end}"
