@@ -395,7 +395,10 @@ def _too_many(most: int) -> str:
             "names somebody with more than one record; agree on more (records_per_person), or name no person "
             "if a promise for each record is enough"
         )
-    return f"names somebody with more than {most} records; the agreement's promise covers {most}"
+    return (
+        f"names somebody with more than {most} records, and the agreement's promise covers {most}; agree on "
+        "more (records_per_person)"
+    )
 
 
 def _empty(fields: Mapping[str, FieldSpec]) -> dict[str, Column]:
