@@ -310,8 +310,8 @@ class Routed(Slotless):
             told = ("to the side that asks: in which passes, and at which rank, a matching pair met;",)
             return () if asker is side else told
         first = (
-            "in which pass a matching pair first met. Its earlier keys then differ or are full, which no "
-            "disclosed column may say;"
+            "in which pass a matching pair first met. Its earlier keys then differ, are missing or are full, "
+            "which no disclosed column may say;"
         )
         return (first,) if asker is side else (first, "to the side that asks: at which rank it met there;")
 
