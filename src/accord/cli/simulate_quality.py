@@ -55,7 +55,7 @@ def summary(facts: dict[str, Any]) -> list[str]:
         ("meet in no pass", missed["apart"]),
         ("both", missed["refused_and_apart"]),
         ("left out by full keys or pruned bins", missed["not_compared"]),
-        ("passed over by the protocol", missed["passed_over"]),
+        ("a record is in another pair", missed["passed_over"]),
         ("not there", missed["unknown"]),
     )
     why = ", ".join(f"{name} {count:,}" for name, count in reasons if count)

@@ -176,7 +176,7 @@ def _quality(quality: Quality) -> Section:
         Bar("they meet in no pass", missed.apart),
         Bar("both", missed.refused_and_apart),
         Bar("a full key or a pruned bin left them out", missed.not_compared),
-        Bar("the protocol passed over", missed.passed_over),
+        Bar("a record is in another pair", missed.passed_over),
         Bar("a record does not exist", missed.unknown),
     ]
     shares = (("F1", scores.truth_f1), ("precision", scores.truth_precision), ("recall", scores.truth_recall))

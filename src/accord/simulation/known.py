@@ -67,7 +67,7 @@ class PairFacts:
         refused = "" if self.accepted else "the rule refuses it"
         apart = "" if self.meets else "it meets in no pass"
         passed_over = (
-            "the protocol passed it over" if self.compared else "a full key or a pruned bin left it out"
+            "a record is in another pair" if self.compared else "a full key or a pruned bin left it out"
         )
         return " and ".join(filter(None, (refused, apart))) or passed_over
 

@@ -102,7 +102,7 @@ class Quality:
             "missed: they meet in no pass": f"{missed.apart:,}",
             "missed: both": f"{missed.refused_and_apart:,}",
             "missed: left out by a full key or a pruned bin": f"{missed.not_compared:,}",
-            "missed: passed over by the protocol": f"{missed.passed_over:,}",
+            "missed: a record is in another pair": f"{missed.passed_over:,}",
             "missed: a record does not exist": f"{missed.unknown:,}",
         }
         names = ("field", "true pairs that differ", "found", "true pairs that lack it", "found", "recall")
