@@ -25,6 +25,7 @@ from accord.rules.evaluate import Tables, holds
 from accord.side import Side
 from accord.simulation.pair import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
 from accord.simulation.truth import read_truth, score
+from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
 from reproduction.places import generate_places, places_agreement, places_text
 from tests.fields.made_ids import read_made
@@ -238,6 +239,19 @@ def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.Mo
     made = generate_products(200, None, 1)
     with pytest.raises(UsageError, match="more than"):
         accord.simulate(made.a, made.b, adjust(starter("products"), protocol="psi"))
+
+
+def test_people_with_more_records_than_agreed_are_not_simulated() -> None:
+    """As `link` refuses them; only where a layout says whose record a row is."""
+    made = generate_products(200, None, 1)
+    who = pa.array([f"p{i // 3}" for i in range(200)])
+    table, layout = made.a.append_column("who", who), Layout(person="who")
+    agreed = adjust(starter("products"), records_per_person=2)
+    assert accord.simulate(table, made.b, agreed).matches
+    with pytest.raises(DataError) as caught:
+        accord.simulate(table, made.b, agreed, layout_a=layout)
+    assert {fault.place.rpartition(", ")[2] for fault in caught.value.faults} == {"column 'who'"}
+    assert accord.simulate(table, made.b, adjust(agreed, records_per_person=3), layout_a=layout).matches
 
 
 def composite_passes(records: int) -> Agreement:

@@ -373,15 +373,18 @@ def _count_accepted(agreement: Agreement, tables: Tables, found: Pairs) -> int:
 def load_both(
     a: TableLike, b: TableLike, agreement: Agreement, layout_a: Layout | None, layout_b: Layout | None
 ) -> tuple[Records, Records]:
-    """Both tables, or the faults of both."""
+    """Both tables, or the faults of both: also people with too many records, where a layout names people."""
     loaded: list[Records] = []
     faulty: list[DataError] = []
     for source, side, layout in ((a, Side.A, layout_a), (b, Side.B, layout_b)):
         if layout is not None:
             layout.require_known(agreement.names)
         try:
+            most = None
+            if layout is not None and layout.person is not None:
+                most = agreement.protocol.records_per_person(agreement.task, side)
             shown = agreement.kept_columns(side)
-            loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))
+            loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout, most))
         except DataError as error:
             faulty.append(error)
     if len(faulty) == 2:
