@@ -14,6 +14,7 @@ import pytest
 
 from accord.errors import NotResumedError, PeerError, RefusedError, StateError, UsageError
 from accord.notices import tell_nobody
+from accord.peer.handshake import WIRE
 from accord.protocols import intersection, routed, routed_passes
 from accord.protocols.parts.journal import Answer
 from accord.run.link import get_ready
@@ -266,6 +267,16 @@ def test_other_data_is_refused(tmp_path: Path) -> None:
             faults.resume(both, name)
     mine.data.write_text(kept)
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_steps_of_another_version_are_not_read(tmp_path: Path) -> None:
+    """They would look like a partner's wrong answers, and noise of another scale would show what was sent."""
+    both, name = cut_run(tmp_path)
+    for office in both.values():
+        open_run(office.state, name).change(wire=WIRE - 1)
+    with pytest.raises(NotResumedError, match="another version"):
+        faults.resume(both, name)
+    assert [open_run(o.state, name).manifest.wrong for o in both.values()] == [0, 0]
 
 
 def test_a_partner_that_comes_back_with_another_table_is_refused(tmp_path: Path) -> None:

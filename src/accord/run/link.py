@@ -23,7 +23,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.arguments import wrong
 from accord.entropy import Entropy, System
-from accord.errors import DeclinedError, StateError, UsageError
+from accord.errors import DeclinedError, NotResumedError, StateError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
 from accord.forecast.expected import look_ahead
@@ -31,6 +31,7 @@ from accord.forecast.room import warn_of_room
 from accord.notices import Mended, Reading, Tell, tell_nobody
 from accord.peer.channel import TlsChannel
 from accord.peer.connection import open_channel
+from accord.peer.handshake import WIRE
 from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
 from accord.protocols.parts.own_side import require_size
@@ -210,6 +211,11 @@ def reopen(
     found = open_run(state, name)
     found.require_open()
     known = found.manifest
+    if known.wire != WIRE:
+        raise NotResumedError(
+            problem=f"The run {name} was begun with another version of Accord, which has other steps. Both "
+            "start again with `accord link`, which counts as a run."
+        )
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     request = request_again(known, agreement, changes or Resumption())
     output = request.output

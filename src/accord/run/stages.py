@@ -41,6 +41,7 @@ from accord.peer.handshake import (
     NO_COMMITMENTS,
     NO_RUN,
     NONCE,
+    WIRE,
     Hello,
     Wish,
     exchange_sizes,
@@ -274,6 +275,7 @@ def _manifest(own: Ready, name: str) -> Manifest:
         table=table_digest(own.records).hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
         request=store(own.request),
+        wire=WIRE,
         replaces=output.settled if output.replaces else "",
     )
 

@@ -73,6 +73,8 @@ class Manifest:
     """The digest of the own table, in hex."""
     began: str
     request: StoredRequest
+    wire: int = 0
+    """The version of the protocol whose steps its journal has."""
     done: bool = False
     resumes: int = 0
     """How often the two sides met again to go on."""
