@@ -42,19 +42,24 @@ _LETTERS = Input("letters", 12, 37)
 
 def _dice(bits: int, v: int = 4, w: int = 10, field: str = "grams") -> AtMost:
     """Dice ≥ 2v/w as the matching layer writes it: v·(|a| + |b|) − w·|a ∧ b| ≤ 0; by default 4/5."""
-    grams, ones = Input(f"{field} bits", bits, 1), Input(f"{field} ones", 1, bits)
+    where = None if field == "grams" else _present(field)
+    grams, ones = Input(f"{field} bits", bits, 1, where), Input(f"{field} ones", 1, bits)
     return AtMost(Bilinear((Product(grams, grams, -w),), ones, v, v, bits * (2 * v - w), v * bits), 0)
 
 
 def _graded(field: str, *levels: tuple[Node, int], otherwise: int) -> Graded:
     """Levels of a field that may be missing, which weighs nothing."""
-    present = Both(Input(f"{field} present", 1, 1))
+    present = Both(_present(field))
     where = ((And((when, present)), weight) for when, weight in levels)
     return Graded((*where, (Not(present), 0)), otherwise)
 
 
 def _same(field: str, bits: int) -> Node:
-    return Equal(Input(f"{field} bits", bits, 1))
+    return Equal(Input(f"{field} bits", bits, 1, _present(field)))
+
+
+def _present(field: str) -> Input:
+    return Input(f"{field} present", 1, 1)
 
 
 PEOPLE = Reaches(
@@ -154,6 +159,9 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
             values[::30] ^= own.random((-(-rows // 30), of.length)) < 0.05
             values = np.minimum(values, of.high)
         columns[of.name] = _texts(values) if of is _LETTERS else values
+    for of in inputs(rule, side):
+        if of.where is not None:
+            columns[of.name] *= columns[of.where.name]
     for name in [name for name in columns if name.endswith(" ones")]:
         columns[name] = columns[name.replace(" ones", " bits")].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)

@@ -89,7 +89,7 @@ class Naming:
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
         if head[0] > len(tokens) or head[1] > head[0] * self._partner_size:
             raise PeerError(problem="more matches than there are records")
-        _require_pairs(head[1])
+        _require_pairs(head[1] + sum(len(own) for own, _ in self._named))
         width = tokens.shape[1]
         named = (yield from receive(head[0] * width)).reshape(head[0], width)
         records = find_records(named, tokens)
