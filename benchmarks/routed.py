@@ -3,8 +3,9 @@
 Two processes link them by `accord link`, over TLS, each with its own state. Keys and caps are those that a
 plan draws up for the size. Counted are the time from start to end, the processor time of both, what passed
 between them, the most anonymous memory of each, and against the truth of the generator which share of the
-true pairs was found, and F1. `--laplace` links the same tables with bins as the plan has them at ε = 1.6, in
-the same run. `--slope` fits processor time against records on log-log axes.
+true pairs was found, and F1. `--cascade` links the same tables one-to-one, into `docs/results/cascade.csv`;
+`--laplace` with bins as the plan has them at ε = 1.6. `--slope` fits processor time against records on
+log-log axes.
 
 `--places` links sparse places instead: points on a square of 131 km, in metres, one in fifty of which is near
 one of the other side's. `--routing` does one pass of routing alone, with caps of 2 and without comparisons:
@@ -58,7 +59,7 @@ from benchmarks.memory import Peak
 from reproduction.places import places_agreement
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "routed.csv"
-PLANNED = RESULTS.with_name("routed-plan.csv")
+PLANNED, CASCADES = RESULTS.with_name("routed-plan.csv"), RESULTS.with_name("cascade.csv")
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 """For which people are planned."""
 COLUMNS = (
@@ -291,7 +292,8 @@ def main() -> None:
             subprocess.run(own, check=True)
             others = [name for name, given in ((CASCADE, asked.cascade), ("laplace", asked.laplace)) if given]
             for protocol in ("routed", *others):
-                keep(measure(records, Path(name), protocol, asked.places))
+                into = CASCADES if protocol == CASCADE else RESULTS
+                keep(measure(records, Path(name), protocol, asked.places), into)
     if asked.plan:
         price_all()
     if asked.slope:

@@ -37,6 +37,22 @@ def test_what_was_linked_is_in_the_results() -> None:
         )
 
 
+def test_what_a_cascade_spares_is_in_the_results() -> None:
+    found = re.findall(
+        r"^\| ([\d,]+)" + r" \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d.]+)" * 2 + r" \|$", PAGE, re.M
+    )
+    assert len(found) >= 5
+    measured = {
+        (row["protocol"], row["comparisons"]): row for n in ("routed", "cascade") for row in rows(f"{n}.csv")
+    }
+    for records, *line in found:
+        for protocol, (comparisons, *said) in (("routed", line[:4]), ("cascade", line[4:])):
+            row = measured[protocol, comparisons.replace(",", "")]
+            values = int(row["bytes"]) / 1e6, 60 * float(row["processor_minutes"]), float(row["recall"])
+            assert row["records"] == records.replace(",", "")
+            assert all(near(each, value) for each, value in zip(said, values, strict=True)), line
+
+
 def _told(row: dict[str, str]) -> list[str]:
     row = row | {"gigabytes": str(int(row["bytes"]) / 1e9)}
     return [row[name] for name in ("records", "comparisons", *MEASURED, "recall", "precision")]
