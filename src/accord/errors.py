@@ -40,6 +40,7 @@ class AccordError(Exception):
     ends: Ending = ""
 
     def __init__(self, **facts: object) -> None:
+        self.facts = facts
         sentence = " ".join((type(self).__doc__ or "").split())
         super().__init__(sentence.format(**facts))
 
