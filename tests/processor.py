@@ -1,100 +1,128 @@
-"""How much of a processor each fast test uses, so that the fast tests stay fast.
+"""The processor time of all fast tests together, and its limit, so that the suite as a whole stays fast.
 
-Processor time, not the clock's, which waits for others. It too is longer where others keep the processor's
-caches and its other half busy, about twice as long beside eight busy processes, and on a slower machine: so a
-test that seems to have used much is measured by a fixed piece of work, done at that moment. Judged is the
-call of a test, with all processes that it waited for, and not its fixtures: what a module or a whole run
-shares has no one test to pay for it. Above `NAMED` seconds a test is named when the run ends; above `REFUSED`
-it fails, unless it is one of `EXCEPTIONS`, of which there are at most twenty.
+Only the sum can be limited: a limit per test lets the suite grow by tests that are each below it. The sum is
+the processor time of all processes of tests from their start to their end, collection, fixtures and child
+processes included. It is counted in *pieces* of fixed work, measured now and then in the same processes, so that the
+limit means the same on a slow or busy machine. The limit is `pieces` of `[tool.accord.tests]` in
+pyproject.toml. A complete run that exceeds it by a tenth fails and names the most expensive tests.
 
-Kernels are warm where there are workers: they are compiled before the workers start. In a process of its own,
-where the first test that needs one compiles it, tests are named and none fails. Slow tests and whole
-things have no limit, nor has a property that is asked for more examples than usual.
+Kernels are compiled before the processes of tests start and do not count.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
 import resource
 import statistics
 import time
+import tomllib
 from collections.abc import Generator
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-NAMED, REFUSED = 2.0, 5.0
-_SPENT = "processor"
-_QUIET = 0.008
-"""Seconds for the piece of work on a quiet machine of two cores."""
-
-_PAIR = "two real processes, from an empty interpreter to the output"
-EXCEPTIONS: dict[str, str] = {
-    "tests/run/test_link.py::test_two_processes_from_the_command_line": _PAIR,
-    "tests/run/test_canaries.py::test_two_processes_tell_and_keep_nothing_of_it": _PAIR,
-    "tests/workers/test_workers.py::test_two_workers_a_side_share_the_rounds": "two processes and workers",
-}
-"""Tests that may use more than `REFUSED` seconds, without their parameters, and why."""
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+TOLERANCE = 1.1
+NAMED = 30
+_SECONDS, _SPENT, _PIECES = "processor", "spent", "pieces"
+_EVERY = 25
+"""A piece is measured before every so manyth test."""
 
 
 def spent() -> float:
-    """Seconds of a processor that this process has used, and those of its children that have ended."""
+    """Processor seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def slowness() -> float:
-    """How many times as long as on a quiet machine a processor takes at this moment, and at least once.
-
-    By the piece of work, or by how many want each processor, up to two: loops that live on the cache, as
-    kernels do, suffer more from the others than that piece does.
-    """
-    taken = []
-    for _ in range(9):
-        began, kept = time.process_time(), {}
-        for number in range(40_000):
-            kept[number % 977] = str(number)
-        taken.append(time.process_time() - began)
-    wanted = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return max(1.0, statistics.median(taken) / _QUIET, min(2.0, wanted))
+def piece() -> float:
+    """Processor seconds that the fixed work takes now: about .01 on a quiet machine."""
+    began, texts = time.process_time(), {}
+    for number in range(20_000):
+        texts[number % 977] = str(number)
+    numbers = np.arange(100_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    numbers.sort()
+    hashlib.sha256(numbers.tobytes()).digest()
+    return time.process_time() - began
 
 
-def judge(name: str, seconds: float) -> None:
-    """Fail a fast test that used too much."""
-    if seconds > REFUSED and name.partition("[")[0] not in EXCEPTIONS:
-        pytest.fail(
-            f"This test used {seconds:.1f} s of a processor, and a fast one has {REFUSED:.0f}: "
-            "make it smaller, share what it prepares, or mark it slow and keep a fast sibling.",
-            pytrace=False,
+def exceeds(pieces: float, limit: float) -> bool:
+    """Whether a complete run with so many pieces fails."""
+    return pieces > TOLERANCE * limit
+
+
+class Worker:
+    """In a process of tests: measures what each test and the whole process use."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config, self._pieces, self._tests = config, [piece()], 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        self._tests += 1
+        if self._tests % _EVERY == 0:
+            self._pieces.append(piece())
+        before = spent()
+        yield
+        # The report takes it along to the process that started this one.
+        item.user_properties.append((_SECONDS, spent() - before))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        self._config.workeroutput |= {_SPENT: spent(), _PIECES: self._pieces}  # type: ignore[attr-defined]
+
+
+class Sum:
+    """In the process that starts the others: their sum, and whether it is too much."""
+
+    def __init__(self, config: pytest.Config, limit: float) -> None:
+        self._limit, self._spent, self._pieces = limit, 0.0, list[float]()
+        self._seconds: dict[str, float] = {}
+        chosen = config.option.keyword, config.option.markexpr, config.option.hypothesis_profile
+        # Without a choice of tests on the command line.
+        self._complete = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not (
+            chosen[0] or chosen[2] or chosen[1] != "not slow and not whole"
         )
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        output = getattr(node, "workeroutput", {})
+        self._spent += output.get(_SPENT, 0.0)
+        self._pieces += output.get(_PIECES, [])
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    before = spent()
-    yield
-    seconds = spent() - before
-    thorough = item.config.getoption("hypothesis_profile", None)
-    if thorough or item.get_closest_marker("slow") or item.get_closest_marker("whole"):
-        return
-    seconds /= slowness() if seconds > NAMED else 1.0
-    # The report takes it along, from whichever process the test runs in.
-    item.user_properties.append((_SPENT, seconds))
-    if hasattr(item.config, "workerinput"):
-        judge(item.nodeid, seconds)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, seconds in report.user_properties:
+            if name == _SECONDS and isinstance(seconds, float):
+                self._seconds[report.nodeid] = seconds
+
+    @property
+    def _sum(self) -> float:
+        return self._spent / statistics.median(self._pieces) if self._pieces else 0.0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._complete and exceeds(self._sum, self._limit):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        write = terminalreporter.write_line
+        if self._pieces:
+            milliseconds = 1000 * statistics.median(self._pieces)
+            write(
+                f"{self._spent:.0f} s of a processor, {self._sum:,.0f} pieces of {milliseconds:.1f} ms "
+                f"(limit {self._limit:,.0f})"
+            )
+        if self._complete and exceeds(self._sum, self._limit):
+            terminalreporter.section("the fast tests together use too much of a processor")
+            for name, seconds in sorted(self._seconds.items(), key=lambda row: -row[1])[:NAMED]:
+                write(f"{seconds:6.1f} s  {name}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name those that used much."""
-    used: dict[str, float] = {
-        report.nodeid: seconds
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport)
-        for name, seconds in report.user_properties
-        if name == _SPENT and isinstance(seconds, float)
-    }
-    much = sorted((item for item in used.items() if item[1] > NAMED), key=lambda item: -item[1])
-    if much:
-        terminalreporter.section(f"more than {NAMED:.0f} s of a processor")
-        for name, seconds in much:
-            terminalreporter.write_line(f"{seconds:6.1f} s  {name}")
+def pytest_configure(config: pytest.Config) -> None:
+    """One of the two, where tests run in several processes."""
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(Worker(config))
+    elif config.getoption("numprocesses", None):
+        limit = tomllib.loads(PROJECT.read_text("utf-8"))["tool"]["accord"]["tests"]["pieces"]
+        config.pluginmanager.register(Sum(config, limit))

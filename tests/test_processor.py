@@ -1,4 +1,4 @@
-"""The guard of the fast tests: what it measures, whom it fails and whom it spares."""
+"""The limit on the processor time of the fast tests: what it counts, and that a complete run can fail by it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 
 from tests import processor
 
-ROOT = Path(__file__).parents[1]
+SUITE = """
+def test_much():
+    sum(range(3_000_000))
+"""
 
 
 def test_processes_that_were_waited_for_are_counted() -> None:
@@ -19,17 +22,26 @@ def test_processes_that_were_waited_for_are_counted() -> None:
     assert processor.spent() - before > 0.02
 
 
-def test_too_much_fails_unless_it_is_an_exception() -> None:
-    processor.judge("tests/test_x.py::test_y", processor.REFUSED)
-    for name in processor.EXCEPTIONS:
-        processor.judge(f"{name}[some]", 100.0)
-    with pytest.raises(pytest.fail.Exception, match=r"used 5\.1 s of a processor"):
-        processor.judge("tests/test_x.py::test_y[some]", 5.1)
-
-
-def test_exceptions_are_few_have_reasons_and_exist() -> None:
-    assert len(processor.EXCEPTIONS) <= 20
-    for name, reason in processor.EXCEPTIONS.items():
-        file, _, function = name.partition("::")
-        assert f"\ndef {function}(" in (ROOT / file).read_text()
-        assert len(reason.split()) > 2
+@pytest.mark.parametrize(("limit", "arguments", "code"), [(1, [], 1), (10**9, [], 0), (1, ["-k", "much"], 0)])
+def test_a_complete_run_fails_above_the_limit(
+    limit: int, arguments: list[str], code: int, tmp_path: Path
+) -> None:
+    (tmp_path / "test_it.py").write_text(SUITE)
+    (tmp_path / "conftest.py").write_text(
+        "from tests import processor\n"
+        "pytest_plugins = ['tests.processor']\n"
+        f"processor.PROJECT = processor.Path({str(tmp_path / 'limit.toml')!r})\n"
+    )
+    (tmp_path / "limit.toml").write_text(f"[tool.accord.tests]\npieces = {limit}\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\ntestpaths = .\naddopts = -m 'not slow and not whole'\nmarkers =\n    slow\n    whole\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "1", *arguments],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(processor.PROJECT.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    assert ("test_it.py::test_much" in ended.stdout) == bool(code)
