@@ -2,8 +2,8 @@
 
 Only the sum can be limited: a limit per test lets the suite grow by tests that are each below it. The sum is
 the processor time of all processes of tests from their start to their end, collection, fixtures and child
-processes included. It is counted in *pieces* of fixed work, measured now and then in the same processes, so that the
-limit means the same on a slow or busy machine. The limit is `pieces` of `[tool.accord.tests]` in
+processes included. It is counted in *pieces* of fixed work, measured now and then in the same processes, so
+that the limit means the same on a slow or busy machine. The limit is `pieces` of `[tool.accord.tests]` in
 pyproject.toml. A complete run that exceeds it by a tenth fails and names the most expensive tests.
 
 Kernels are compiled before the processes of tests start and do not count.

@@ -1,4 +1,4 @@
-"""The limit on the processor time of the fast tests: what it counts, and that a complete run can fail by it."""
+"""The limit on the processor time of the fast tests: what counts, and which runs can fail by it."""
 
 from __future__ import annotations
 
