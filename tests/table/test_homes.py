@@ -1,0 +1,649 @@
+"""Every home of a table gives the same cells and records; no refusal has the words of a database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import accord
+from accord.errors import AccordError, DataError, UnreadableError, UsageError
+from accord.fields.columns import Bits
+from accord.fields.load import Loading, load_records
+from accord.fields.schema import FieldSpec, TextField
+from accord.protocols.parts.slots import table_digest
+from accord.spill import Scratch
+from accord.table.address import Address, Database, find_address
+from accord.table.cell_text import as_text, batch_rows, from_python, is_whole, to_text, without_text
+from accord.table.layout import Layout
+from accord.table.sources.opening import TableLike, column_names, input_files, open_table, settle
+from accord.table.sources.postgres import explain
+from tests.postgres import Server
+from tests.protocols.worlds import agreement
+from tests.run import worlds
+from tests.table.homes import (
+    DISCLOSED,
+    FIELDS,
+    people,
+    shuffled,
+    write_csv,
+    write_duckdb,
+    write_parquet,
+    write_postgres,
+    write_sqlite,
+)
+
+CANARY = "canary-hunter2"
+
+# -- a cell is the same text from every home --------------------------------------------------------------
+
+CELLS: list[tuple[Any, pa.DataType, str | None]] = [
+    ("", pa.string(), None),
+    (" ", pa.string(), " "),
+    (True, pa.bool_(), "true"),
+    (False, pa.bool_(), "false"),
+    (7, pa.int32(), "7"),
+    (7.0, pa.float64(), "7"),
+    (-0.25, pa.float64(), "-0.25"),
+    (-0.0, pa.float64(), "0"),
+    (1e-7, pa.float64(), "1e-7"),
+    (2.0**53 - 1, pa.float64(), "9007199254740991"),
+    (1e300, pa.float64(), "1e+300"),
+    (0.5, pa.float32(), "0.5"),
+    (Decimal("5.00"), pa.decimal128(9, 2), "5.00"),
+    (Decimal("0.0000001000"), pa.decimal128(20, 10), "0.0000001000"),
+    (date(2026, 1, 31), pa.date32(), "2026-01-31"),
+    *((datetime(2026, 1, 31), pa.timestamp(unit), "2026-01-31") for unit in ("s", "ns")),
+    *((datetime(2026, 1, 31, 10, 20), pa.timestamp(unit), "2026-01-31 10:20:00") for unit in ("s", "ns")),
+    (datetime(2026, 1, 31, 0, 0, 0, 500_000), pa.timestamp("us"), "2026-01-31 00:00:00.5"),
+    (datetime(2026, 1, 31, tzinfo=UTC), pa.timestamp("us", "UTC"), "2026-01-31 00:00:00+00:00"),
+    (
+        datetime(2026, 1, 31, 1, tzinfo=timezone(timedelta(hours=1))),
+        pa.timestamp("us", "Europe/Berlin"),
+        "2026-01-31 00:00:00+00:00",
+    ),
+    (time(10, 20), pa.time32("s"), "10:20:00"),
+    (time(10, 20, 0, 250_000), pa.time64("ns"), "10:20:00.25"),
+]
+
+
+@pytest.mark.parametrize(("cell", "kind", "text"), CELLS)
+def test_arrow_and_python_write_the_same(cell: Any, kind: pa.DataType, text: str | None) -> None:
+    assert to_text(pa.array([None, cell], kind)).to_pylist() == [None, text]
+    if isinstance(cell, Decimal) or getattr(cell, "tzinfo", None) is not None:
+        return
+    assert as_text(cell) == text
+    for beside in (None, "x", 5, b"\0"):
+        assert to_text(from_python([beside, cell]))[1].as_py() == text, "whatever stands beside it"
+
+
+def test_raw_bytes_and_nested_values_have_no_text() -> None:
+    column = from_python(["a", b"\0", None, b"x", 2])
+    assert to_text(column).to_pylist() == ["a", None, None, None, "2"]
+    found = {kind: np.flatnonzero(rows).tolist() for kind, rows in without_text(column).items()}
+    assert found == {"large_binary": [1, 3]}
+    for cells in (pa.array([None, b"x"]), pa.array([None, b"x"], pa.binary(1)), pa.array([None, [1]])):
+        assert to_text(cells).to_pylist() == [None, None]
+        assert [rows.tolist() for rows in without_text(cells).values()] == [[False, True]]
+    assert without_text(pa.array(["a"])) == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "whole"),
+    [
+        ([1, -2], True),
+        ([2**63 - 1, -(2**63)], True),
+        ([2**63], False),
+        ([1, None], False),
+        ([1, "2"], False),
+        ([True, False], False),
+        ([1.0, 2.0], False),
+    ],
+)
+def test_whole_numbers_are_noted(cells: list[Any], whole: bool) -> None:
+    batch = batch_rows([(cell,) for cell in cells], ["id"])
+    assert batch.column("id").type == pa.large_string()
+    assert is_whole(batch.schema.field("id")) == whole
+    assert all(is_whole(pa.field("id", kind)) for kind in (pa.int8(), pa.int64(), pa.uint32()))
+    assert not any(is_whole(pa.field("id", kind)) for kind in (pa.uint64(), pa.string(), pa.float64()))
+
+
+TEXT: dict[str, FieldSpec] = {
+    name: TextField(type="text", encoder={"kind": "hash"}, missing="differs")  # type: ignore[arg-type]
+    for name in ("flag", "moment", "hour", "note")
+}
+ROWS: list[tuple[Any, ...]] = [
+    ("a", True, datetime(2026, 1, 31), time(10, 20), "x", 7.0),
+    ("b", False, datetime(2026, 1, 31, 10, 20), time(0), "", 0.5),
+    ("c", None, None, None, None, None),
+]
+NAMES = ("id", "flag", "moment", "hour", "note", "n")
+CSV = """id,flag,moment,hour,note,n
+a,true,2026-01-31,10:20:00,x,7
+b,false,2026-01-31 10:20:00,00:00:00,,0.5
+c,,,,,
+"""
+KINDS = ("text", "boolean", "timestamp", "time", "text", "double precision")
+
+
+def in_every_home(folder: Path, postgres: Server) -> Iterator[TableLike]:
+    import polars as pl
+
+    made = pa.table(dict(zip(NAMES, map(list, zip(*ROWS, strict=True)), strict=True)))
+    columns = ", ".join(f"{n} {k}" for n, k in zip(NAMES, KINDS, strict=True))
+    pyarrow.parquet.write_table(made, folder / "t.parquet")
+    with duckdb.connect(str(folder / "t.duckdb")) as database:
+        database.execute(f"CREATE TABLE t ({columns})")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", ROWS)
+    schema = postgres.add_schema()
+    values = [", ".join("NULL" if c is None else f"'{c}'" for c in row) for row in ROWS]
+    inserts = [f"INSERT INTO {schema}.t VALUES ({row})" for row in values]  # noqa: S608
+    postgres.run(f"CREATE TABLE {schema}.t ({columns})", *inserts)
+    yield made
+    yield str(folder / "t.parquet")
+    yield f"duckdb:{folder}/t.duckdb?table=t"
+    yield f"postgres:{schema}?table=t"
+    yield pl.DataFrame(pl.from_arrow(made))
+
+
+def test_every_home_has_the_texts_of_the_csv(tmp_path: Path, postgres: Server) -> None:
+    def read(source: TableLike) -> list[Any]:
+        found = load_records(source, TEXT, "00", [*NAMES[1:]])
+        parts = [c.words.tolist() for c in found.columns.values() if isinstance(c, Bits)]
+        return [found.ids.to_pylist(), found.disclosed.to_pylist(), parts]
+
+    (tmp_path / "t.csv").write_text(CSV)
+    expected = read(str(tmp_path / "t.csv"))
+    assert len(expected[2]) == len(TEXT)
+    assert [*expected[1][1].values()] == ["false", "2026-01-31 10:20:00", "00:00:00", None, "0.5"]
+    for source in in_every_home(tmp_path, postgres):
+        assert read(source) == expected, source
+
+
+# -- one table in every home ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Home:
+    """A database with the table of people, in some order; nobody changes it."""
+
+    kind: Database
+    address: Address
+
+    def query(self, text: str) -> Address:
+        return replace(self.address, table=None, query=text)
+
+
+@pytest.fixture(scope="module", params=list(Database), ids=str)
+def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    kind, mixed = request.param, shuffled(people())
+    with pytest.MonkeyPatch.context() as patch:
+        if kind is Database.POSTGRES:
+            server: Server = request.getfixturevalue("postgres_server")
+            server.use(patch)
+            text = write_postgres(mixed, server)
+        else:
+            write = write_duckdb if kind is Database.DUCKDB else write_sqlite
+            text = write(mixed, tmp_path_factory.mktemp("home"))
+        address = find_address(text)
+        assert address is not None
+        yield Home(kind, address)
+
+
+def digest(source: TableLike, scratch: Scratch | None = None) -> str:
+    how = Loading(scratch=scratch or Scratch())
+    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, how=how)).hex()
+
+
+def test_every_home_gives_the_same_digest(home: Home, tmp_path: Path) -> None:
+    """Rows of a database are sorted by id, also where columns are files; what has an order keeps it."""
+    table = people()
+    expected = digest(write_csv(table, tmp_path))
+    assert digest(home.address) == digest(home.address, Scratch(tmp_path, most=8)) == expected
+    if home.kind is not Database.DUCKDB:
+        return
+    assert digest(write_parquet(table, tmp_path)) == expected
+    (tmp_path / "many").mkdir()
+    for number, part in enumerate((table[:13], table[13:14], table[14:])):
+        pyarrow.parquet.write_table(part, tmp_path / "many" / f"part-{number}.parquet")
+    assert digest(tmp_path / "many") == digest(str(tmp_path / "many" / "part-*.parquet")) == expected
+    assert digest(shuffled(table)) != expected
+
+
+def test_every_home_gives_the_same_pairs(tmp_path: Path, postgres: Server) -> None:
+    agreed = agreement()
+    a, b = worlds.table(worlds.A_ROWS, "a"), worlds.table(worlds.B_ROWS, "b")
+    expected = accord.simulate(a, b, agreed, seed=1).pairs.to_pylist()
+    assert expected
+    mixed = shuffled(a)
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as database:
+        database.register("given", mixed)
+        database.execute("CREATE TABLE points AS SELECT * FROM given")
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as sqlite:
+        sqlite.execute("CREATE TABLE points (id, x, y)")
+        sqlite.executemany("INSERT INTO points VALUES (:id, :x, :y)", mixed.to_pylist())
+        sqlite.commit()
+    name = postgres.add_schema()
+    rows = ", ".join(str(tuple(row.values())) for row in mixed.to_pylist())
+    inserted = f"INSERT INTO {name}.points VALUES {rows}"  # noqa: S608
+    postgres.run(f"CREATE TABLE {name}.points (id text, x int, y int)", inserted)
+    for place in (f"duckdb:{tmp_path}/a.duckdb", f"sqlite:{tmp_path}/a.sqlite", f"postgres:{name}"):
+        found = accord.simulate(f"{place}?table=points", b, agreed, seed=1).pairs
+        assert found.to_pylist() == expected, place
+
+
+def test_a_query_is_read_as_a_table(home: Home) -> None:
+    for query in (
+        "SELECT * FROM people;\n",
+        "WITH all_of AS (SELECT * FROM people) SELECT id, name, born, height FROM all_of -- all of them",
+    ):
+        assert digest(home.query(query)) == digest(home.address), query
+    assert len(load_records(home.query("SELECT * FROM people WHERE height < 153"), FIELDS, "00")) == 4
+    assert column_names(home.address, Layout()) == ["id", "name", "born", "height"]
+
+
+def test_faults_name_rows_in_the_order_of_ids(home: Home) -> None:
+    """Whatever order the database gives: the owner finds the row by ORDER BY id."""
+    high = "CASE id WHEN 'p00005' THEN 400 WHEN 'p00011' THEN 400 ELSE height END AS height"
+    with pytest.raises(DataError) as caught:
+        load_records(home.query(f"SELECT id, born, {high} FROM people"), FIELDS, "00")  # noqa: S608
+    assert [fault.place for fault in caught.value.faults] == ["rows 6, 12, column 'height'"]
+
+
+def test_what_no_table_of_a_database_is(home: Home) -> None:
+    with pytest.raises(DataError) as missing:
+        open_table(home.address, ["id", "heigth"], Layout())
+    assert "'height'" in str(missing.value)
+    with pytest.raises(UsageError):
+        load_records(home.address, FIELDS, "00", layout=Layout(make_ids=True))
+    twice = "SELECT * FROM people WHERE id < 'p00002' UNION ALL SELECT * FROM people WHERE id < 'p00001'"
+    with pytest.raises(DataError) as repeated:
+        load_records(home.query(twice), FIELDS, "00")
+    assert [fault.place for fault in repeated.value.faults] == ["rows 1, 2, column 'id'"]
+    assert "make_ids" not in str(repeated.value), "no file has them beside it"
+    with pytest.raises(DataError):
+        load_records(home.query("SELECT * FROM people WHERE id = ''"), FIELDS, "00")
+
+
+DROP = 'people" WHERE 1 = 0; DROP TABLE people; --'
+REFUSED = (
+    "SELECT * FROM nobody",
+    "SELECT shoe FROM people",
+    "SELEC * FROM people",
+    "DELETE FROM people",
+    "-- all\n/* of */ drop table people",
+    "WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone",
+    "SELECT * FROM people) AS x; DROP TABLE people; SELECT * FROM (SELECT 1",
+    "SELECT id, name, born, height FROM people) AS asked; DELETE FROM people; --",
+)
+LAST = {
+    Database.DUCKDB: "CAST('canary' || id AS INT)",
+    Database.SQLITE: "abs(-9223372036854775808)",
+    Database.POSTGRES: "('canary' || id)::int",
+}
+"""What fails where it is computed."""
+
+
+def test_what_a_database_refuses_changes_nothing(home: Home) -> None:
+    """No text of a query, and no name, ends the statement; a refusal repeats neither the query nor a cell."""
+    height = f"CASE WHEN id = 'p00039' THEN {LAST[home.kind]} ELSE 1 END AS height"
+    fails = " ".join(("SELECT id, born,", height, "FROM people"))
+    layout = Layout(columns={"height": DROP})
+    sources = [home.query(query) for query in (*REFUSED, fails)]
+    for source in (*sources, replace(home.address, table="nobody"), replace(home.address, table=DROP)):
+        with pytest.raises(UnreadableError) as caught:
+            load_records(source, FIELDS, "00")
+        whole = "".join(traceback.format_exception(caught.value))
+        assert "canary" not in whole
+        assert source.query is None or source.query not in str(caught.value)
+    with pytest.raises(DataError):
+        load_records(home.address, FIELDS, "00", layout=layout)
+    assert len(load_records(home.address, FIELDS, "00")) == 40, "all rows are still there"
+
+
+@pytest.mark.parametrize("kind", [Database.DUCKDB, Database.SQLITE])
+def test_files_that_are_no_databases(kind: Database, tmp_path: Path) -> None:
+    file = tmp_path / "people.db"
+    for make in (lambda: None, file.touch, lambda: file.write_bytes(b"id,name\n" * 1_000)):
+        make()
+        with pytest.raises(UnreadableError):
+            load_records(f"{kind}:{file}?table=people", FIELDS, "00")
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {"duckdb": write_duckdb(people(), tmp_path), "postgres": "postgres:reg?table=people"}
+    for module in ("duckdb", "adbc_driver_postgresql.dbapi"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for extra, place in places.items():
+        with pytest.raises(UnreadableError) as caught:
+            open_table(place, ["id"], Layout())
+        assert f"accord[{extra}]" in str(caught.value)
+
+
+def test_places_as_a_run_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert settle("sqlite:a.db?table=t") == f"sqlite:{tmp_path}/a.db?table=t"
+    assert settle("postgres:reg?table=t") == "postgres:reg?table=t"
+    assert settle("a.csv") == str(tmp_path / "a.csv")
+    assert settle(people()) == ""
+    assert input_files("duckdb:a.db?table=t") == (tmp_path / "a.db",)
+    assert input_files("postgres:reg?table=t") == input_files(people()) == ()
+    (tmp_path / "many").mkdir()
+    write_parquet(people(), tmp_path / "many")
+    assert input_files(Path("many")) == (Path("many"), Path("many/people.parquet"), Path("many.ids.csv"))
+
+
+# -- DuckDB -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM '{folder}/people.csv'",
+        "SELECT * FROM read_csv('{folder}/people.csv')",
+        "SELECT content AS id FROM read_text('/etc/hostname')",
+        "SELECT file AS id FROM glob('/*')",
+        "SELECT * FROM 'https://example.org/people.csv'",
+        "SELECT * FROM beside",
+        "ATTACH '{folder}/other.duckdb'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "COPY people TO '{folder}/out.csv'",
+        "SET enable_external_access = true",
+        "PRAGMA database_list",
+        "SELECT 1 AS id) AS x; SET enable_external_access = true; SELECT * FROM (SELECT 1 AS id",
+    ],
+)
+def test_duckdb_reads_its_own_file_alone_and_changes_nothing(query: str, tmp_path: Path) -> None:
+    write_csv(people(), tmp_path)
+    write_duckdb(people(), tmp_path)
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as database:
+        database.execute(f"CREATE VIEW beside AS SELECT * FROM '{tmp_path}/people.csv'")  # noqa: S608
+    before = sorted(path.name for path in tmp_path.iterdir())
+    address = Address(Database.DUCKDB, f"{tmp_path}/people.duckdb", query=query.format(folder=tmp_path))
+    with pytest.raises(UnreadableError) as caught:
+        list(open_table(address, ["id"], Layout()).batches)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_duckdb_file_that_somebody_else_has_open(tmp_path: Path) -> None:
+    place = write_duckdb(people(), tmp_path)
+    with duckdb.connect(str(tmp_path / "people.duckdb")), pytest.raises(UnreadableError):
+        load_records(place, FIELDS, "00")
+    holds = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, str(tmp_path / "people.duckdb")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": ""},
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline()
+        with pytest.raises(UnreadableError):
+            load_records(place, FIELDS, "00")
+
+
+# -- SQLite -----------------------------------------------------------------------------------------------
+
+
+def change(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / "people.sqlite")) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
+def test_one_state_of_sqlite_is_read_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are added while others are read are not among them."""
+    monkeypatch.setattr("accord.table.sources.sqlite.CHUNK", 7)
+    place = write_sqlite(people(), tmp_path)
+    change(tmp_path, "PRAGMA journal_mode = WAL")
+    opened = open_table(place, ["id"], Layout())
+    assert next(opened.batches).num_rows == 7
+    change(tmp_path, "INSERT INTO people VALUES ('p99999', 'Late', '1990-01-01', 180)")
+    assert sum(batch.num_rows for batch in opened.batches) == 33
+    change(tmp_path, "PRAGMA journal_mode = DELETE")
+    (tmp_path / "people.sqlite").chmod(0o400)
+    assert len(load_records(place, FIELDS, "00")) == 41
+    assert [path.name for path in tmp_path.iterdir()] == ["people.sqlite"]
+
+
+def test_cells_of_sqlite_become_text_each_by_itself(tmp_path: Path) -> None:
+    place = write_sqlite(people(0), tmp_path)
+    change(tmp_path, "DROP TABLE people", "CREATE TABLE people (id, name, born, height)")
+    change(tmp_path, "INSERT INTO people VALUES (7, 1.5, 2, NULL), ('x', '', 2.0, 1e300)")
+    (batch,) = open_table(place, ["id", "name", "born", "height"], Layout()).batches
+    assert set(batch.schema.types) == {pa.large_string()}
+    assert batch.to_pylist() == [
+        {"id": "7", "name": "1.5", "born": "2", "height": None},
+        {"id": "x", "name": "", "born": "2", "height": "1e+300"},
+    ]
+
+
+@pytest.mark.parametrize("column", ["note", "n", "whose"])
+def test_raw_bytes_are_faults_in_any_column_and_leave_their_neighbours(column: str, tmp_path: Path) -> None:
+    """A column that a field reads, one that is only disclosed, and that of the people."""
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as database:
+        database.execute("CREATE TABLE t (id, note, n, whose)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(f"p{i}", i, i, i) for i in range(9)])
+        database.execute(f"UPDATE t SET {column} = x'00ff' WHERE id = 'p4'")  # noqa: S608
+        database.commit()
+    fields, layout = {"note": TEXT["note"]}, Layout(person="whose")
+    with pytest.raises(DataError) as caught:
+        load_records(f"sqlite:{tmp_path}/t.sqlite?table=t", fields, "00", ["note", "n"], layout, per_person=9)
+    assert {fault.place for fault in caught.value.faults} == {f"row 5, column '{column}'"}
+
+
+def test_a_sqlite_file_that_is_damaged_or_not_utf8(tmp_path: Path) -> None:
+    place = write_sqlite(people(3_000), tmp_path)
+    change(tmp_path, "UPDATE people SET name = CAST(x'63616e617279ff' AS TEXT) WHERE id = 'p00007'")
+    with pytest.raises(UnreadableError) as caught:
+        load_records(place, FIELDS, "00", ["name"])
+    assert "canary" not in str(caught.value)
+    file = tmp_path / "people.sqlite"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:8192] + os.urandom(len(whole) - 8192))
+    with pytest.raises(UnreadableError):
+        load_records(place, FIELDS, "00")
+
+
+# -- PostgreSQL -------------------------------------------------------------------------------------------
+
+MANY = 12_000
+
+
+def refused(source: Address | str, server: Server) -> str:
+    """What is said of a table that cannot be read; no credential is in the whole of it."""
+    with pytest.raises(AccordError) as caught:
+        load_records(source, FIELDS, "00")
+    whole = "".join(traceback.format_exception(caught.value))
+    for secret in (server.password, CANARY, str(server.port), "127.0.0.1"):
+        assert secret not in whole
+    assert caught.value.exit_code == 4
+    return str(caught.value)
+
+
+def service(server: Server, name: str, **settings: object) -> str:
+    """A service with settings of its own; gives the address of its people."""
+    lines = {"host": "127.0.0.1", "port": server.port, "dbname": "postgres", "user": "owner", **settings}
+    with server.services.open("a") as file:
+        file.write("\n".join([f"[{name}]", *(f"{key}={value}" for key, value in lines.items())]) + "\n\n")
+    return f"postgres:{name}?table=people"
+
+
+def many(server: Server, last: str = "150") -> Address:
+    """A query of more than any buffer holds; `last` is the height of the last row."""
+    columns = f"date '1950-01-01' AS born, CASE WHEN i < {MANY} THEN 150 ELSE {last} END AS height"
+    rows = f"generate_series(1, {MANY}) AS g(i)"
+    query = f"SELECT 'p' || i || repeat('x', 500) AS id, {columns} FROM {rows}"  # noqa: S608
+    return Address(Database.POSTGRES, server.service, query=query)
+
+
+def test_types_of_postgres_are_read_as_from_parquet(postgres: Server) -> None:
+    query = (
+        "SELECT '7f000001-0000-4000-8000-00000000000a'::uuid AS id, 'c'::char(4) AS fixed, 1.50 AS n, "
+        "'x'::name AS label, '{\"a\": 1}'::jsonb AS doc, '10.0.0.1'::inet AS net, true AS flag, 3::oid AS o, "
+        "'$1.50'::money AS cash, interval '1 day' AS span, int4range(1, 5) AS span_of"
+    )
+    names = "id fixed n label doc net flag o cash span span_of".split()  # noqa: SIM905
+    address = Address(Database.POSTGRES, postgres.service, query=query)
+    (batch,) = open_table(address, names, Layout()).batches
+    assert [*batch.to_pylist()[0].values()] == [
+        "7f000001-0000-4000-8000-00000000000a",
+        *("c", "1.50", "x", '{"a": 1}', "10.0.0.1/32", True, "3", "$1.50", "1 day", "[1,5)"),
+    ]
+    odd = "SELECT i::text AS id, CASE WHEN i > 1 THEN '\\x00'::bytea END AS height, now() AS born"
+    rows = f"{odd} FROM generate_series(1, 3) AS g(i)"
+    with pytest.raises(DataError) as caught:
+        load_records(replace(address, query=rows), FIELDS, "00")
+    places = {fault.place for fault in caught.value.faults}
+    assert places >= {"rows 2, 3, column 'height'", "rows 1, 2, 3, column 'born'"}
+
+
+def test_one_state_of_postgres_is_read_and_nothing_changed(postgres: Server) -> None:
+    home = find_address(write_postgres(people(), postgres))
+    assert home is not None
+    opened = open_table(home, ["id"], Layout())
+    postgres.run(
+        "INSERT INTO people SELECT 'late', name, born, height FROM people",
+        "CREATE SEQUENCE numbers",
+        "CREATE FUNCTION drop_all() RETURNS SETOF people LANGUAGE sql AS "
+        "$$DELETE FROM people; SELECT * FROM people$$",
+        database=home.place,
+    )
+    assert sum(batch.num_rows for batch in opened.batches) == 40
+    for query in (
+        "SELECT id, born, height FROM drop_all()",
+        "SELECT set_config('transaction_read_only', 'off', true) AS id, born, height FROM people",
+        "SELECT nextval('numbers')::text AS id, born, height FROM people",
+    ):
+        with pytest.raises(UnreadableError):
+            load_records(replace(home, table=None, query=query), FIELDS, "00")
+    postgres.run('CREATE SCHEMA "Old.one"', 'ALTER TABLE people SET SCHEMA "Old.one"', database=home.place)
+    refused(home, postgres)
+    rows = open_table(replace(home, schema="Old.one"), ["id"], Layout()).batches
+    assert sum(batch.num_rows for batch in rows) == 80
+    reader = postgres.add_user(f"reader_{home.place}", database=home.place)
+    refused(f"postgres:{reader}?table=people&schema=Old.one", postgres)
+
+
+def test_settings_of_a_user_or_a_database_change_no_text(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"latin_{os.getpid()}"
+    postgres.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
+    postgres.add_service(name, database=name)
+    for setting, value in (("CLIENTENCODING", "LATIN1"), ("DATESTYLE", "German"), ("TZ", "Asia/Tokyo")):
+        monkeypatch.setenv(f"PG{setting}", value)
+    moment = "tstzrange('2026-11-15 00:00:00+00', NULL) AS since, 1.5::text::money AS cash"
+    query = f"SELECT 'Zo' || chr(235) AS id, daterange('2026-11-15', '2026-11-16') AS days, {moment}"
+    (batch,) = open_table(f"postgres:{name}?query={query}", ["id", "days", "since", "cash"], Layout()).batches
+    since = '["2026-11-15 00:00:00+00",)'
+    assert [*batch.to_pylist()[0].values()] == ["Zoë", "[2026-11-15,2026-11-16)", since, "$1.50"]
+
+
+def test_what_libpq_or_the_server_refuses(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in other words of our own."""
+    wrong = postgres.add_service(f"wrong{os.getpid()}", user=f"u{os.getpid()}", password=CANARY)
+    postgres.add_service("gone", database="gone")
+    said = [
+        refused(f"postgres:{wrong}?table=people", postgres),
+        refused("postgres:nosuch?table=people", postgres),
+        refused("postgres:gone?table=people", postgres),
+        refused(service(postgres, "port", port=1), postgres),
+        refused(service(postgres, "tls", sslmode="require"), postgres),
+    ]
+    assert len({text.partition(": ")[2] for text in said}) == len(said)
+    refused(service(postgres, "nopass", user="nobody-here"), postgres)
+    for name, value in {
+        "HOST": "127.0.0.1",
+        "PORT": postgres.port,
+        "USER": "owner",
+        "DATABASE": "postgres",
+    }.items():
+        monkeypatch.setenv(f"PG{name}", str(value))
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    one = "postgres:?query=SELECT 'a' AS id, date '1990-01-01' AS born, 1 AS height"
+    assert len(load_records(one, FIELDS, "00")) == 1
+    monkeypatch.setenv("PGPASSWORD", CANARY)
+    refused("postgres:?table=people", postgres)
+
+
+def test_a_query_that_fails_in_its_last_row_and_a_server_that_goes(postgres: Server) -> None:
+    refused(many(postgres, f"('{CANARY}' || i)::int"), postgres)
+    refused(many(postgres, "CASE WHEN pg_terminate_backend(pg_backend_pid()) THEN 1 END"), postgres)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_in_the_middle(postgres: Server) -> None:
+    opened = open_table(many(postgres), ["id"], Layout())
+    next(opened.batches)
+    try:
+        postgres.stop(signal.SIGQUIT)
+        with pytest.raises(UnreadableError):
+            list(opened.batches)
+    finally:
+        postgres.start()
+    assert len(load_records(write_postgres(people(), postgres), FIELDS, "00")) == 40
+
+
+@pytest.mark.slow
+def test_credentials_are_in_no_process_list_and_no_log(postgres: Server, tmp_path: Path) -> None:
+    """A command as it is typed: what it prints, and how `ps` shows it, have nothing of libpq's."""
+    place = write_postgres(people(), postgres)
+    typed = [sys.executable, "-m", "accord", "check", "--columns-of", place]
+    with subprocess.Popen(typed, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        line = Path(f"/proc/{command.pid}/cmdline").read_bytes()
+        out, err = command.communicate(timeout=60)
+    assert out.decode().split() == ["id", "name", "born", "height"], err
+    for text in (line, out, err):
+        assert postgres.password.encode() not in text
+
+
+def test_no_word_of_a_driver_is_repeated() -> None:
+    """Refusals are told apart by their words, where there is no state."""
+    said = [
+        explain(OSError(words))
+        for words in (
+            f'connection to server at "{CANARY}" failed: FATAL:  password authentication failed for user "x"',
+            f"could not parse {CANARY}",
+            f'definition of service "{CANARY}" not found',
+            f"server closed the connection {CANARY}",
+        )
+    ]
+    assert len(set(said)) == 4
+    assert all(CANARY not in reason + mend for reason, mend in said)
+
+
+@pytest.mark.slow
+def test_ten_million_rows_stay_under_two_gib(postgres: Server, tmp_path: Path) -> None:
+    """Read, encoded and sorted, in a process of its own; `python -m benchmarks.sources` has the speeds."""
+    from benchmarks import sources as benchmark
+
+    load_records(pa.table(next(benchmark.people(10))), benchmark.FIELDS, "00")
+    home = postgres.add_database()
+    benchmark.write_parquet(benchmark.ROWS, tmp_path)
+    benchmark.write_postgres(benchmark.ROWS, home)
+    for place in (str(tmp_path), f"postgres:{home}?table={benchmark.TABLE}"):
+        scanned, read = benchmark.measure("scan", place), benchmark.measure("read", place)
+        assert scanned.rows == read.rows == benchmark.ROWS
+        assert read.peak_mib < 2048, place

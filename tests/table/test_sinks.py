@@ -1,0 +1,450 @@
+"""Pairs in files and tables of databases: the same cells, whole or not at all, and nothing lost by it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.errors import OutputError
+from accord.spill import Scratch
+from accord.table.address import Address, Database, quote_name
+from accord.table.pairs import Half, IdOrder, PairTable, order_pairs
+from accord.table.sinks import files as sinks
+from accord.table.sinks.database import require_table, write_to_table
+from accord.table.sinks.postgres import _reason, open_postgres
+from accord.table.sinks.targets import as_target, as_target_or_none, folder_of, require_free, settled
+from accord.table.sinks.transaction import statement
+from tests.postgres import Server
+from tests.table.databases import Home, home, pairs
+
+__all__ = ["home"]
+
+# -- files ------------------------------------------------------------------------------------------------
+
+TABLE = pa.table({"id_a": ["1"], "id_b": ["2"]})
+ODD = [
+    "=1", "+x", "-x", "@x", "\tx", "\rx", "'x", "''", "'", "+", "\n=1", " =1", "\v=1", "\x00=1",
+    "\u00a0=1", "\u3000-x", "\ufeff=1", " \n@x", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x",
+]  # fmt: skip
+PLAIN = ["-5", "+1.5e-3", "-.5", "x=1", "", "a'b", " -5", "\nx", "x;=1", None]
+
+
+def refused(*attempts: Callable[[], object]) -> None:
+    for attempt in attempts:
+        with pytest.raises(OutputError) as caught:
+            attempt()
+        assert caught.value.exit_code == 5
+        assert "canary" not in str(caught.value)
+
+
+def test_every_ending_and_formulas_that_a_quote_disarms(tmp_path: Path) -> None:
+    """In a csv, unless it is raw; other formats hold the true cells."""
+    cells = ODD + PLAIN
+    table = pa.table({"=x": cells, "n": pa.array(range(len(cells)))})
+    for ending in sinks.ENDINGS:
+        sinks.write_table(table, tmp_path / f"out{ending}")
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
+    assert pyarrow.feather.read_table(tmp_path / "out.arrow").to_pylist() == table.to_pylist()
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    found = pyarrow.csv.read_csv(tmp_path / "out.csv", parse_options=lines, convert_options=options)
+    assert found.column_names == ["'=x", "n"]
+    assert found["'=x"].to_pylist() == [f"'{cell}" for cell in ODD] + PLAIN
+    assert found["n"].to_pylist() == list(range(len(cells)))
+    assert sinks.unquote_formulas(found["'=x"]).to_pylist() == cells
+    sinks.write_table(table.select(["=x"]), tmp_path / "out.csv", raw=True)
+    assert (tmp_path / "out.csv").read_text().startswith('"=x"\n"=1"\n')
+    assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
+
+
+@given(st.lists(st.text(st.sampled_from("=+-@\t\r'5.e x\n"), max_size=5)))
+def test_no_text_is_lost(texts: list[str]) -> None:
+    quoted = sinks.quote_formulas(pa.chunked_array([texts], pa.large_string()))
+    assert sinks.unquote_formulas(quoted).to_pylist() == texts
+    assert all(not text.startswith(("=", "@", "\t", "\r")) for text in quoted.to_pylist())
+
+
+def test_pairs_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One long cell that stands in a hundred pairs."""
+    ids = pa.array([str(i) for i in range(100)], pa.large_string())
+    long = pa.table({"y": pa.array(["x" * 10_000], pa.large_string())})
+    rows = np.arange(100), np.zeros(100, np.int64)
+    some = order_pairs(IdOrder.of(ids), IdOrder.of(ids[:1]), [rows], Scratch())
+    found = PairTable(Half.of(ids, pa.table({})), Half.of(ids[:1], long), some)
+    sinks.write_table(found, tmp_path / "out.csv")
+    size = (tmp_path / "out.csv").stat().st_size
+    assert abs(found.octets() - size) < 100
+    (tmp_path / "out.csv").unlink()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=size + 5000))
+    refused(
+        *(lambda name=name: sinks.write_table(found, tmp_path / name) for name in ("out.csv", "out.arrow"))
+    )
+    refused(lambda: write_to_table(found, Address(Database.SQLITE, str(tmp_path / "own.db"), "p"), own=False))
+    assert not list(tmp_path.iterdir())
+    sinks.write_table(found, tmp_path / "out.parquet")
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "out.csv").write_text("old")
+    monkeypatch.setattr(sinks, "_write", full)
+    refused(lambda: sinks.write_table(TABLE, tmp_path / "out.csv"))
+    assert os.listdir(tmp_path) == ["out.csv"]
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_not_replaced(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", link)
+    out = tmp_path / "out.csv"
+    sinks.write_table(TABLE, out, replace=False)
+    assert out.stat().st_mode & 0o777 == 0o600
+    out.write_text("another's")
+    refused(lambda: sinks.write_table(TABLE, out, replace=False))
+    assert out.read_text() == "another's"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize(
+    "name", ["out.xyz", "none/out.csv", "folder.csv", "x" * 300 + ".csv", "x\0.csv", "/proc/out.csv"]
+)
+def test_what_no_file_can_be_is_refused_before_any_work(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    refused(lambda: sinks.require_target(tmp_path / name, [], force=True))
+    refused(lambda: sinks.write_table(TABLE, tmp_path / name))
+
+
+@pytest.mark.parametrize("kind", ["path", "dots", "link", "hard link", "linked folder"])
+def test_an_output_that_is_an_input_is_refused_by_whatever_name(kind: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("id\n1\n")
+    named = tmp_path / "out.csv"
+    if kind == "link":
+        named.symlink_to(data)
+    elif kind == "hard link":
+        named.hardlink_to(data)
+    elif kind == "linked folder":
+        (tmp_path / "there").symlink_to(tmp_path)
+        named = tmp_path / "there" / "data.csv"
+    else:
+        named = data if kind == "path" else tmp_path / "x" / ".." / "data.csv"
+        (tmp_path / "x").mkdir()
+    refused(lambda: sinks.require_target(named, [tmp_path / "missing.csv", data], force=True))
+    read = Address(Database.SQLITE, str(data), "people")
+    refused(lambda: require_free(named, [read], [], force=True))
+    assert data.read_text() == "id\n1\n"
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    sinks.require_target(out, [], force=False)
+    out.write_text("mine")
+    sinks.require_target(out, [], force=True)
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere")
+    refused(lambda: sinks.require_target(out, [], force=False))
+    refused(lambda: sinks.require_target(tmp_path / "dangling.csv", [], force=False))
+    assert out.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"out.csv", "dangling.csv"}, "a trial was left"
+
+
+def test_a_target_is_a_file_or_an_address_and_the_same_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert as_target("out", "pairs.csv") == as_target("out", Path("pairs.csv")) == Path("pairs.csv")
+    table = Address(Database.SQLITE, "own.sqlite", "pairs")
+    for given_ in ("sqlite:own.sqlite?table=pairs", Path("sqlite:own.sqlite?table=pairs"), table):
+        assert as_target("out", given_) == table
+    assert as_target_or_none("out", None) is None
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.sqlite").touch()
+    (tmp_path / "link").symlink_to("own.sqlite")
+    kept, server = (
+        settled(as_target("out", "sqlite:link?table=some pairs")),
+        "postgres:there?table=p&schema=o",
+    )
+    assert kept == f"sqlite:{tmp_path.resolve()}/own.sqlite?table=some pairs"
+    assert settled(as_target("out", kept)) == kept
+    assert settled(Path("pairs.csv")) == str(tmp_path.resolve() / "pairs.csv")
+    assert settled(as_target("out", server)) == server
+    assert folder_of(as_target("out", kept)) == folder_of(Path("pairs.csv")) == tmp_path.resolve()
+    assert folder_of(as_target("out", server)) is None
+
+
+# -- tables of databases ----------------------------------------------------------------------------------
+
+FOUND = pairs(["1", "2"], ["x", "y"], {"name": ["Ann", None]}, {"name": ["=1+1", "Bö"]})
+ROWS = [("1", "x", "Ann", "=1+1"), ("2", "y", None, "Bö")]
+NAMES = FOUND.typed_schema.names
+HOSTILE = ['x" text); DROP TABLE people; --', "a'b", "100%", "é ü", "select", "$1", "a\nb\tc", "\\"]
+
+
+def found_in(home: Home) -> list[tuple[object, ...]]:
+    return home.rows("SELECT id_a, id_b, name_a, name_b FROM pairs ORDER BY 1, 2")
+
+
+class Failing(PairTable):
+    """Pairs that end in the middle."""
+
+    def typed_batches(self) -> Iterator[pa.RecordBatch]:
+        yield from super().typed_batches()
+        raise OutputError(path="there", reason="the middle has come")
+
+
+FAILING = Failing(FOUND.a, FOUND.b, FOUND.pairs)
+
+
+def test_a_table_is_written_whole_and_replaced_by_its_own_run_alone(home: Home) -> None:
+    """Formulas stand as they are: no database takes a cell for one. Other tables of the place stay."""
+    home.run("CREATE TABLE people (id bigint)", "INSERT INTO people VALUES (5)")
+    require_table(home.address(), NAMES, own=False)
+    assert home.tables() == ["people"], "a trial changes nothing"
+    with pytest.raises(OutputError, match="the middle has come"):
+        write_to_table(FAILING, home.address(), own=False)
+    assert home.tables() == ["people"]
+    write_to_table(FOUND, home.address(), own=False)
+    refused(
+        lambda: require_table(home.address(), NAMES, own=False),
+        lambda: write_to_table(FOUND, home.address(), own=False),
+    )
+    require_table(home.address(), NAMES, own=True)
+    with pytest.raises(OutputError, match="the middle has come"):
+        write_to_table(FAILING, home.address(), own=True)
+    assert found_in(home) == ROWS
+    write_to_table(pairs(["9"], ["z"], {"name": ["new"]}, {"name": [None]}), home.address(), own=True)
+    assert found_in(home) == [("9", "z", "new", None)]
+    assert home.rows("SELECT id FROM people") == [(5,)]
+
+
+def test_own_ids_keep_their_type_and_no_pairs_are_an_empty_table(home: Home) -> None:
+    write_to_table(pairs([7, -3, 2**63 - 1], ["1", "2", "3"]), home.address(), own=False)
+    assert home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a") == [(-3, "2"), (7, "1"), (2**63 - 1, "3")]
+    write_to_table(pairs([], []), home.address(), own=True)
+    assert home.rows("SELECT * FROM pairs") == []
+    hostile = pairs(["1"], ["canary\0"])
+    if home.database is Database.POSTGRES:
+        refused(lambda: write_to_table(hostile, home.address("other"), own=False))
+        assert home.tables() == ["pairs"]
+    else:
+        write_to_table(hostile, home.address("other"), own=False)
+        assert home.rows("SELECT id_b FROM other") == [("canary\0",)]
+
+
+def test_tables_of_other_columns_and_views_are_left_alone(home: Home) -> None:
+    for columns in (
+        "id_a text, id_b text",
+        "id_a text, id_b text, name_a text, name_b text, more text",
+        "id_a text, id_b text, name_b text, name_a text",
+    ):
+        home.run(f"CREATE TABLE pairs ({columns})", "INSERT INTO pairs (id_b) VALUES ('precious')")
+        refused(
+            lambda: require_table(home.address(), NAMES, own=True),
+            lambda: write_to_table(FOUND, home.address(), own=True),
+        )
+        assert home.rows("SELECT id_b FROM pairs") == [("precious",)]
+        home.run("DROP TABLE pairs")
+    home.run("CREATE TABLE t (id_a text, id_b text)", "CREATE VIEW pairs AS SELECT id_a, id_b FROM t")
+    two = pairs(["1"], ["2"])
+    refused(*(lambda own=own: write_to_table(two, home.address(), own=own) for own in (False, True)))
+    assert home.rows("SELECT * FROM pairs") == []
+
+
+def test_names_that_the_partner_made_are_names_and_nothing_else(home: Home) -> None:
+    home.run("CREATE TABLE people (id bigint)")
+    hostile = pairs(["1"], ["2"], {}, {name: [str(place)] for place, name in enumerate(HOSTILE)})
+    table = "".join(HOSTILE)[:50]
+    for own in (False, True):
+        require_table(home.address(table), hostile.typed_schema.names, own=own)
+        write_to_table(hostile, home.address(table), own=own)
+    assert set(home.tables()) == {"people", table}
+    found = home.rows(statement("SELECT * FROM", quote_name(table)))
+    assert found == [("1", "2", *map(str, range(len(HOSTILE))))]
+
+
+def test_names_that_a_database_would_change_are_refused(home: Home) -> None:
+    """PostgreSQL would cut two long names to one, and say nothing; the others take letter cases for one."""
+    refused(lambda: require_table(home.address(), ["x\0y"], own=False))
+    both = pairs(["1"], ["2"], {}, {"Name": ["cell"], "name": ["other"]})
+    long = [pairs(["1"], ["2"], {}, {name: ["cell"]}) for name in ("é" * 31, "x" * 62)]
+    if home.database is Database.POSTGRES:
+        write_to_table(both, home.address(), own=False)
+        refused(lambda: require_table(home.address("x" * 64), NAMES, own=False))
+        for one in long:
+            refused(
+                lambda one=one: require_table(home.address("other"), one.typed_schema.names, own=False),
+                lambda one=one: write_to_table(one, home.address("other"), own=False),
+            )
+        assert home.tables() == ["pairs"]
+        return
+    refused(lambda: require_table(home.address(), both.typed_schema.names, own=False))
+    assert home.tables() == []
+    if home.database is Database.SQLITE:
+        refused(lambda: require_table(home.address("SQLite_pairs"), NAMES, own=False))
+    write_to_table(long[1], home.address(), own=False)
+
+
+def test_a_name_that_steers_a_terminal_is_shown_without_that() -> None:
+    with pytest.raises(OutputError) as caught:
+        require_table(
+            Address(Database.POSTGRES, "anywhere", "pairs"), ["\x1b]0;owned\x07" + "x" * 60], own=False
+        )
+    assert str(caught.value).isprintable()
+
+
+def test_a_schema(home: Home) -> None:
+    if home.database is Database.SQLITE:
+        return
+    # A server's schemas are for all tests.
+    schema = "results" if home.database is Database.DUCKDB else f"{home.place}_results"
+    there = home.address("pairs", schema)
+    refused(lambda: require_table(there, NAMES, own=False))
+    home.run(f"CREATE SCHEMA {schema}")
+    require_table(there, NAMES, own=False)
+    write_to_table(FOUND, there, own=False)
+    write_to_table(FOUND, home.address(), own=False)
+    refused(lambda: require_table(there, NAMES, own=False))
+    write_to_table(FOUND, there, own=True)
+    assert len(home.rows(statement("SELECT * FROM", f"{schema}.pairs"))) == len(found_in(home)) == 2
+
+
+FILES = [Database.DUCKDB, Database.SQLITE]
+
+
+@pytest.fixture(params=FILES, ids=str)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    return Home(request.param, str(tmp_path / "own.db"))
+
+
+def test_a_new_file_is_its_owners_and_what_is_no_database_is_left_alone(file: Home, tmp_path: Path) -> None:
+    require_table(file.address(), NAMES, own=False)
+    assert not os.listdir(tmp_path)
+    write_to_table(FOUND, file.address(), own=False)
+    assert os.listdir(tmp_path) == ["own.db"]
+    assert (tmp_path / "own.db").stat().st_mode & 0o777 == 0o600
+    letter = b"a letter to a friend\n" * 400
+    (tmp_path / "own.db").write_bytes(letter)
+    refused(lambda: require_table(file.address(), NAMES, own=True))
+    assert (tmp_path / "own.db").read_bytes() == letter
+    assert os.listdir(tmp_path) == ["own.db"]
+    for place in ("none/own.db", ""):
+        refused(
+            lambda place=place: require_table(
+                Address(file.database, str(tmp_path / place), "p"), NAMES, own=False
+            )
+        )
+
+
+def test_a_database_that_appears_meanwhile_is_not_replaced(file: Home, tmp_path: Path) -> None:
+    out = tmp_path / "own.db"
+
+    class Appearing(PairTable):
+        def typed_batches(self) -> Iterator[pa.RecordBatch]:
+            out.write_bytes(b"another's")
+            yield from super().typed_batches()
+
+    refused(lambda: write_to_table(Appearing(FOUND.a, FOUND.b, FOUND.pairs), file.address(), own=False))
+    assert out.read_bytes() == b"another's"
+    assert os.listdir(tmp_path) == ["own.db"]
+
+
+ENDED = """
+import os, resource, sys
+from accord.errors import OutputError
+from accord.table.address import find_address
+from accord.table.pairs import PairTable
+from accord.table.sinks.database import write_to_table
+from tests.table.databases import pairs
+
+many = [os.urandom(500).hex() for _ in range(4000)]
+found = pairs([str(i) for i in range(4000)], many, {"name": [None] * 4000}, {"name": [None] * 4000})
+whole = PairTable.typed_batches
+
+def killed(pairs):
+    yield from whole(pairs)
+    os.kill(os.getpid(), 9)
+
+if sys.argv[1] == "killed":
+    PairTable.typed_batches = killed
+else:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    write_to_table(found, find_address(sys.argv[2]), own=True)
+except OutputError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "there"),
+    [
+        ("full", True),
+        pytest.param("killed", False, marks=pytest.mark.slow),
+        pytest.param("full", False, marks=pytest.mark.slow),
+        pytest.param("killed", True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_full_disk_or_a_killed_process_leaves_what_was_there(
+    fault: str, there: bool, file: Home, tmp_path: Path
+) -> None:
+    if there:
+        write_to_table(FOUND, file.address(), own=False)
+    command = [sys.executable, "-c", ENDED, fault, str(file.address())]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
+    if fault == "killed":
+        assert done.returncode == -9, done.stderr
+    else:
+        assert done.returncode == 1
+        assert "own.db" in done.stderr
+        # A log of the database's own says to whoever opens it next what to undo.
+        assert {path.name for path in tmp_path.iterdir()} <= {"own.db", "own.db.wal", "own.db-journal"}
+    assert file.tables() == (["pairs"] if there else [])
+    assert not there or found_in(file) == ROWS
+    write_to_table(FOUND, file.address(), own=True)
+    assert found_in(file) == ROWS
+
+
+def test_what_a_postgresql_server_refuses(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen = postgres.add_service("frozen", "options=-c default_transaction_read_only=on")
+    nowhere = postgres.add_service("nowhere", database="nowhere")
+    for name in (frozen, nowhere):
+        refused(lambda name=name: require_table(Address(Database.POSTGRES, name, "p"), NAMES, own=False))
+    monkeypatch.setenv("PGSERVICE", postgres.add_schema())
+    address = Address(Database.POSTGRES, "", "pairs")
+    write_to_table(FOUND, address, own=False)
+    with open_postgres(address) as transaction:
+        assert transaction.find() == NAMES
+
+
+def test_no_word_of_the_driver_is_repeated() -> None:
+    """A state, or its class, has words of its own."""
+    told = set()
+    for state in ("53100", "42501", "40P01", "57P01", "28P01", "25006", "3F000", "XX000", None):
+        error = RuntimeError("FATAL canary host=there password=canary")
+        error.sqlstate = state  # type: ignore[attr-defined]
+        told.add(_reason(error))
+    assert len(told) == 9
+    assert not any("canary" in words for words in told)
