@@ -1,0 +1,310 @@
+"""From confirmed types to fields: the answers of an owner, and where a partner's table has agreed names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from accord.drafting.answers import in_order, name_fields
+from accord.drafting.confirming import change, explain, find_fields, find_id, take_guesses, without_id
+from accord.drafting.fitting import Fitted, fit
+from accord.drafting.guessing import Guess, Sample, guess_kinds
+from accord.drafting.kinds import ColumnKind, Confirmed, read_kind
+from accord.errors import AgreementError, UsageError
+from accord.fields.schema import DateField, FieldSpec, NumberField, TextField
+from tests.prepared import answers
+
+# -- answers ------------------------------------------------------------------------------------------------
+
+
+def fields(*typed: str) -> tuple[Confirmed, ...]:
+    return in_order(name_fields([read_kind(one) for one in typed]))
+
+
+def test_fields_are_in_the_order_of_types_whatever_the_order_of_columns() -> None:
+    assert fields("birth", "id", "given", "skip") == fields("given", "birth")
+    named = fields("category", "category:brand", "category")
+    assert [one.name for one in named] == ["brand", "category", "category_2"]
+
+
+def test_all_faults_of_answers_are_named_at_once() -> None:
+    with pytest.raises(AgreementError) as raised:
+        answers(
+            "birth price latitude",
+            (0, 5),
+            parties=("A", "?"),
+            disclose=("brith",),
+            values={"birth": ("x",)},
+            ranges={"birth": ("1", "2"), "price": ("0", "x")},
+            within={"latitude": "-1"},
+            missing={"birth": "ignore"},
+            cardinality={"price": "some", "latitude": "few"},
+            often_empty=("town",),
+            copies=(0, 65),
+            overlap=1.1,
+            precision=0.0,
+            max_time=0.0,
+            count_epsilon="65",
+        )
+    assert [fault.place.strip("`").removeprefix("accord init ") for fault in raised.value.faults] == [
+        "--field birth.values",
+        "--field latitude.cardinality",
+        "--field town.often_empty",
+        "--disclose brith",
+        "--field birth.missing=ignore",
+        "--field birth.range=1..2",
+        "--field price.range=0..x",
+        "--field latitude.within=-1",
+        "--parties` 'A'",
+        "--parties` '?'",
+        "",
+        "--overlap",
+        "--precision",
+        "--max-time",
+        "--answer-epsilon",
+        "--disclose",
+        "--copies",
+        "--records",
+        "--field price.cardinality=some",
+    ]
+    assert "'birth'" in raised.value.faults[3].mend
+
+
+@pytest.mark.parametrize("typed", ["id skip", "text:a category:a", "birth text:birth_year", "birth birth"])
+def test_fields_that_no_agreement_can_have(typed: str) -> None:
+    with pytest.raises(AgreementError):
+        answers(typed, (10, 10))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"overlap": 0.0},
+        {"max_time": -1.0},
+        {"precision": 1.1},
+        {"count_epsilon": "0"},
+        {"parties": ("x", "x")},
+    ],
+)
+def test_odd_numbers_and_names_are_faults(bad: dict[str, Any]) -> None:
+    with pytest.raises(AgreementError) as raised:
+        answers("text price", **{"records": (300, 400)} | bad)
+    assert len(raised.value.faults) == 1
+
+
+@pytest.mark.parametrize("typed", ["surnme", "given:first", "category:", "category:a b", ""])
+def test_unknown_types_are_refused(typed: str) -> None:
+    with pytest.raises(UsageError):
+        read_kind(typed)
+
+
+def test_a_type_may_have_capitals_and_spaces() -> None:
+    assert read_kind(" Surname ") == Confirmed(ColumnKind.SURNAME)
+    assert read_kind("category: brand") == Confirmed(ColumnKind.CATEGORY, "brand")
+
+
+def test_values_and_policies_are_the_usual_ones_unless_named() -> None:
+    given = answers("text sex", (10, 10))
+    sex = next(one for one in given.fields if one.kind is ColumnKind.SEX)
+    assert given.values_of(sex) == ("f", "m")
+    assert replace(given, values={"sex": ("m", "w")}).values_of(sex) == ("m", "w")
+    assert given.policy_of("text") == "differs"
+
+
+# -- columns and the fields that they are -------------------------------------------------------------------
+
+COLUMNS = take_guesses(
+    [Guess("Nr", ColumnKind.ID), Guess("a=b", ColumnKind.TEXT), Guess("2", ColumnKind.SKIP, "empty")]
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kinds"),
+    [
+        # By its number or its name, which goes first and may have a sign of equality.
+        ("3=phone", "id text phone"),
+        ("2=phone", "id text phone"),
+        ("a=b=city", "id city skip"),
+        ("a=b=id", "skip id skip"),
+    ],
+)
+def test_an_owner_changes_the_type_of_a_column(typed: str, kinds: str) -> None:
+    assert [one.is_.kind.value for one in change(COLUMNS, [typed])] == kinds.split()
+
+
+@pytest.mark.parametrize("typed", ["4=phone", "0=phone", "Nr", "=phone", "Nr="])
+def test_a_change_names_a_column_and_a_type(typed: str) -> None:
+    with pytest.raises(UsageError):
+        change(COLUMNS, [typed])
+
+
+def test_there_is_one_id_or_none() -> None:
+    assert find_id(change(COLUMNS, ["a=b=id"])) == "a=b"
+    assert find_id(without_id(COLUMNS)) is None
+
+
+DAY = date(2024, 6, 30)
+
+
+@pytest.mark.parametrize(
+    ("columns", "as_of", "found", "noted"),
+    [
+        (
+            "d=birth_day no=house m=birth_month y=birth_year way=street", None,
+            {"birth": "d m y", "street": "no way"}, "",
+        ),
+        ("y=birth_year m=birth_month", None, {"birth_year": "y"}, "m"),
+        ("b=birth y=birth_year a=age", None, {"birth": "b"}, "y a"),
+        ("no=house", None, {}, "no"),
+        ("a=age s=surname", None, {"surname": "s"}, "a"),
+        ("a=age s=surname", DAY, {"birth_year": "a", "surname": "s"}, ""),
+        ("naam=surname voor=prefix", None, {"surname": "voor naam"}, ""),
+        ("voor=prefix", None, {}, "voor"),
+        ("x=category:brand y=surname", None, {"brand": "x", "surname": "y"}, ""),
+        ("a=address no=house c=city", None, {"street": "a", "postcode": "a", "city": "c"}, "no"),
+        ("p=place c=city z=postcode", None, {"city": "c", "postcode": "z"}, "p"),
+    ],
+)  # fmt: skip
+def test_columns_that_belong_together_are_one_field(
+    columns: str, as_of: date | None, found: dict[str, str], noted: str
+) -> None:
+    pairs = [one.split("=") for one in columns.split()]
+    table = change(take_guesses([Guess(name, ColumnKind.TEXT) for name, _ in pairs]), columns.split())
+    assert {one.is_.name: " ".join(one.own) for one in find_fields(table, as_of)} == found
+    assert [one.name for one in explain(table, as_of) if one.note] == noted.split()
+
+
+# -- agreed names in a table --------------------------------------------------------------------------------
+
+TEXT = TextField.model_validate({"type": "text", "encoder": "hash"})
+NUMBER = NumberField.model_validate({"type": "number", "min": 0, "max": 9, "step": 1})
+DATE = DateField.model_validate({"type": "date", "min": "1900-01-01", "max": "2030-01-01"})
+WORDS = ("some words", "of a kind", "here and there")
+PRICES = ("1.20", "3.40")
+TOWNS = ("20095 Hamburg", "10115 Berlin")
+FAMILIES = ("Muñoz Gómez", "de la Cruz Ruiz", "Pardo")
+GIVEN = ("Ana", "Eva", "Luz")
+Cells = tuple[str, ...]
+
+
+def fitted(
+    table: Mapping[str, Cells], fields: Mapping[str, FieldSpec], *typed: str, is_own: bool = False
+) -> Fitted:
+    """The agreed fields in a table of which its owner names some types."""
+    samples = [Sample(name, cells) for name, cells in table.items()]
+    columns = change(take_guesses(guess_kinds(samples)), typed)
+    return fit(columns, samples, [*fields], fields, is_own=is_own)
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "found"),
+    [
+        # The only column of a type is the only name of it. Of several none is taken.
+        ({"Angabe": WORDS}, "text", {"text": "Angabe"}),
+        ({"Angabe": WORDS, "Lager": WORDS}, "text", {}),
+        ({"Angabe": WORDS}, "text text_2", {}),
+        # A column may hold two fields, unless one of them has a column.
+        ({"PLZ/Ort": TOWNS}, "postcode city", {"postcode": "PLZ/Ort", "city": "PLZ/Ort"}),
+        (
+            {"PLZ/Ort": TOWNS, "PLZ": ("20095", "10115")}, "postcode city",
+            {"postcode": "PLZ", "city": "PLZ/Ort"},
+        ),
+        # Two family names in a column are two fields, or both together the one that is agreed.
+        (
+            {"Nombre": GIVEN, "Apellidos": FAMILIES}, "surname surname_2",
+            {"surname": "Apellidos", "surname_2": "Apellidos"},
+        ),
+        ({"Nombre": GIVEN, "Apellidos": ("Muñoz",)}, "surname surname_2", {"surname": "Apellidos"}),
+        ({"Nombre": GIVEN, "Apellidos": FAMILIES}, "surname", {"surname": "Apellidos"}),
+        # Words of headers name fields. A general word is the field without a number.
+        ({"shipping cost": PRICES, "Preis": PRICES}, "price", {"price": "Preis"}),
+        (
+            {"Angabe": WORDS, "the colouring used": WORDS}, "colouring text",
+            {"colouring": "the colouring used", "text": "Angabe"},
+        ),
+        ({"Firma": WORDS}, "title", {"title": "Firma"}),
+        # What is called otherwise is something else, and numbers are no texts.
+        ({"Sparte": ("red", "green") * 20}, "birth_place", {}),
+        ({"Consenso privacy": ("s\u00ec", "no") * 20}, "category", {}),
+        ({"Preis": PRICES}, "preise", {}),
+        ({"Geb.jaar": ("1950", "1980"), "Vorname": ("Ann", "Eve")}, "birth given", {"given": "Vorname"}),
+    ],
+)  # fmt: skip
+def test_agreed_names_are_found_or_lacking(
+    table: dict[str, Cells], names: str, found: dict[str, str]
+) -> None:
+    specs = {"price": NUMBER, "birth": DATE}
+    fit = fitted(table, {name: specs.get(name, TEXT) for name in names.split()})
+    assert {name: source.column for name, source in fit.sources.items()} == found
+    assert fit.lacking == [name for name in names.split() if name not in found]
+
+
+def test_parts_of_a_column_are_read_in_its_order() -> None:
+    towns = fitted({"PLZ/Ort": TOWNS}, {"postcode": TEXT, "city": TEXT}).sources
+    assert {(name, one.part, one.order) for name, one in towns.items()} == {
+        (name, name, "postcode city") for name in towns
+    }
+    names = {"Nombre": GIVEN, "Apellidos": FAMILIES}
+    both = fitted(names, {"surname": TEXT, "surname_2": TEXT}).sources
+    assert [(one.part, one.order) for one in both.values()] == [
+        ("surname", "surname given"),
+        ("given", "surname given"),
+    ]
+    assert fitted(names, {"surname": TEXT}).sources["surname"].part is None
+
+
+def test_of_what_is_lacking_its_owner_hears_which_columns_come_near() -> None:
+    several = fitted({"Angabe": WORDS, "Lager": WORDS}, {"text": TEXT})
+    assert several.candidates == {"text": ("Angabe", "Lager")}
+    assert "'Angabe' or 'Lager'" in several.why["text"]
+    years = fitted({"Geb.jaar": ("1950", "1980"), "Vorname": ("Ann", "Eve")}, {"birth": DATE})
+    assert "'Geb.jaar'" in years.why["birth"]
+
+
+def test_only_type_and_place_speak_for_some_columns() -> None:
+    assert fitted({"Angabe": WORDS}, {"text": TEXT}).alone == {"text": "Angabe"}
+    assert not fitted({"shipping cost": PRICES, "Preis": PRICES}, {"price": NUMBER}).alone
+    own = fitted({"Angabe": WORDS, "Lager": WORDS}, {"text": TEXT, "text_2": TEXT}, is_own=True)
+    assert [one.column for one in own.sources.values()] == ["Angabe", "Lager"]
+    assert not own.alone
+
+
+def test_columns_of_tables_laid_out_alike_are_found_by_their_place() -> None:
+    few, many = WORDS * 70, tuple(f"words of kind {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(210))
+    table = {"Angabe": few, "Lager": many}
+    fields: dict[str, FieldSpec] = {
+        name: TEXT.model_copy(update={"cardinality": declared})
+        for name, declared in (("text", "few"), ("text_2", "unique"))
+    }
+
+    def as_texts(table: Mapping[str, Cells], fields: Mapping[str, FieldSpec]) -> Fitted:
+        return fitted(table, fields, *(f"{name}=text" for name in table))
+
+    found = as_texts(table, fields)
+    assert [one.column for one in found.sources.values()] == ["Angabe", "Lager"]
+    assert found.alone == {"text": "Angabe", "text_2": "Lager"}
+    assert as_texts({**table, "mehr": many}, fields).lacking == ["text", "text_2"]
+    turned = {"text": fields["text_2"], "text_2": fields["text"]}
+    assert as_texts(table, turned).lacking == ["text", "text_2"]
+
+
+def test_a_typed_column_is_taken_before_guessed_ones() -> None:
+    table = dict.fromkeys(("Angabe", "Lager", "Sparte"), WORDS)
+    found = fitted(table, {"text": TEXT}, "Lager=text")
+    assert found.sources["text"].column == "Lager"
+    assert not found.alone
+    assert fitted(table, {"text": TEXT, "title": TEXT}, "Lager=text").lacking == ["title"]
+    assert fitted(table, {"text": TEXT}, "Lager=text", "Angabe=text").lacking == ["text"]
+
+
+def test_columns_that_a_draft_would_leave_out_come_last() -> None:
+    """Of equal headers, the owner of the draft had the same left out."""
+    samples = [Sample(name, WORDS) for name in ("Angabe", "Lager", "Sparte")]
+    columns = tuple(replace(one, spare=one.name != "Lager") for one in take_guesses(guess_kinds(samples)))
+    assert fit(columns, samples, ["text"], {"text": TEXT}).alone == {"text": "Lager"}
+    all_spare = tuple(replace(one, spare=True) for one in columns)
+    assert fit(all_spare, samples, ["text"], {"text": TEXT}).lacking == ["text"]
