@@ -7,7 +7,7 @@ import os
 import random
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -98,13 +98,9 @@ def test_rows_are_found_again_in_any_order_and_after_they_were_gone(table: Path)
     assert [*read_made(table)] == [1, 2, 3]
     assert make(write(table, PEOPLE)) == ids
     assert read_made(table) == dict(enumerate(ids, 1))
-
-
-def test_a_row_with_another_cell_is_another(table: Path) -> None:
-    ids = make(table)
     found = make(write(table, [*PEOPLE[:3], "eve,1991"]))
     assert found[:3] == ids[:3]
-    assert found[3] not in ids
+    assert found[3] not in ids, "a row with another cell is another"
 
 
 def test_columns_may_be_sorted_and_added_and_the_file_be_of_another_kind(table: Path) -> None:
@@ -118,18 +114,15 @@ def test_columns_may_be_sorted_and_added_and_the_file_be_of_another_kind(table: 
     assert find(other) == ids
 
 
-def test_a_column_that_is_gone_is_missed(table: Path) -> None:
+def test_columns_that_are_gone_are_missed_and_those_without_a_name_of_their_own_do_not_count(
+    table: Path,
+) -> None:
     make(table)
     write(table, [row.split(",")[0] for row in PEOPLE], "name")
-    with pytest.raises(
-        UnreadableError, match=r"found by column 'born', which .*t.csv does not have any more"
-    ):
-        make(table)
-
-
-def test_columns_without_a_name_of_their_own_do_not_count(table: Path) -> None:
-    ids = make(write(table, ["a,1,x,2,p", "b,1,y,2,p"], "name,twice,,twice,born"))
-    assert make(write(table, ["a,3,z,4,p", "b,3,z,4,p"], "name,twice,,twice,born")) == ids
+    refused(lambda: make(table), "'born'")
+    other = table.with_name("other.csv")
+    ids = make(write(other, ["a,1,x,2,p", "b,1,y,2,p"], "name,twice,,twice,born"))
+    assert make(write(other, ["a,3,z,4,p", "b,3,z,4,p"], "name,twice,,twice,born")) == ids
 
 
 def test_the_file_is_a_csv_for_its_owner_alone(table: Path) -> None:
@@ -142,7 +135,10 @@ def test_the_file_is_a_csv_for_its_owner_alone(table: Path) -> None:
     assert sorted(path.name for path in table.parent.iterdir()) == ["t.csv", "t.csv.ids.csv"]
 
 
-def test_what_did_not_change_is_not_written(table: Path) -> None:
+def test_nothing_is_written_if_nothing_changed_or_reading_fails(table: Path) -> None:
+    with pytest.raises(RuntimeError), made_ids(table, MADE, System()):
+        raise RuntimeError
+    assert not ids_file(table).exists()
     make(table)
     before = ids_file(table).stat()
     make(table)
@@ -150,65 +146,52 @@ def test_what_did_not_change_is_not_written(table: Path) -> None:
     assert ids_file(table).stat() == before
 
 
-def test_nothing_is_written_if_reading_fails(table: Path) -> None:
-    with pytest.raises(RuntimeError), made_ids(table, MADE, System()):
-        raise RuntimeError
-    assert not ids_file(table).exists()
-
-
-def test_a_link_to_a_table_has_its_ids(table: Path) -> None:
+def test_a_link_a_folder_and_a_pattern_have_theirs_beside_the_table(table: Path) -> None:
+    """Whether ids are made or not, their file is among what is read: no output is written there."""
     other = table.parent / "elsewhere"
     other.mkdir()
     (other / "link.csv").symlink_to(table)
     assert make(other / "link.csv") == find(table)
-
-
-def test_a_folder_and_a_pattern_have_theirs_beside_them(tmp_path: Path) -> None:
-    parts = tmp_path / "parts"
+    assert input_files(table) == (table, ids_file(table))
+    assert input_files(table.parent / "no.csv") == (table.parent / "no.csv",)
+    assert input_files(Path("\0")) == (Path("\0"),)
+    parts = table.parent / "parts"
     parts.mkdir()
     for number in range(2):
         pa.parquet.write_table(pa.table({"n": [number, number + 10]}), parts / f"{number}.parquet")
     ids = make(parts)
-    assert ids_file(parts) == tmp_path / "parts.ids.csv"
+    assert ids_file(parts) == table.parent / "parts.ids.csv"
     assert find(parts) == ids
     assert ids_file(parts / "*.parquet") == parts / "_.parquet.ids.csv"
     assert make(parts / "*.parquet") != ids
 
 
-def test_it_is_among_what_is_read(table: Path) -> None:
-    """Whether ids are made or not: no output is written there."""
-    assert input_files(table) == (table, ids_file(table))
-    assert input_files(table.parent / "no.csv") == (table.parent / "no.csv",)
-    assert input_files(Path("\0")) == (Path("\0"),)
+def refused(attempt: Callable[[], object], *facts: str) -> None:
+    with pytest.raises(UnreadableError) as caught:
+        attempt()
+    for fact in facts:
+        assert fact in str(caught.value)
 
 
-@pytest.mark.parametrize("cut", [0, 1, 20, 150, -30, -1])
-def test_a_damaged_file_is_left_alone(cut: int, table: Path) -> None:
-    make(table)
-    kept = ids_file(table)
-    damaged = kept.read_bytes()[:cut]
-    kept.write_bytes(damaged)
-    with pytest.raises(UnreadableError, match=r"not as Accord wrote it. Restore it from a copy"):
-        make(table)
-    assert kept.read_bytes() == damaged
-
-
-def test_a_flipped_bit_is_found(table: Path) -> None:
+def test_a_file_that_was_cut_or_has_a_flipped_bit_is_left_alone(table: Path) -> None:
     make(table)
     kept, draw = ids_file(table), random.Random(2)
     whole = kept.read_bytes()
-    for place in draw.sample(range(len(whole)), 60):
-        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << draw.randrange(8)]) + whole[place + 1 :])
-        with pytest.raises(UnreadableError):
-            make(table)
+    flipped = [
+        whole[:place] + bytes([whole[place] ^ 1 << draw.randrange(8)]) + whole[place + 1 :]
+        for place in draw.sample(range(len(whole)), 40)
+    ]
+    for damaged in (*(whole[:cut] for cut in (0, 1, 20, 150, -30, -1)), *flipped):
+        kept.write_bytes(damaged)
+        refused(lambda: make(table))
+        assert kept.read_bytes() == damaged
 
 
 def test_a_file_of_another_table_is_left_alone(table: Path) -> None:
     make(table)
     before = ids_file(table).read_bytes()
     write(table, ["joe,1", "jim,2"])
-    with pytest.raises(UnreadableError, match=r"none of its 4 ids is of a row of .*t.csv. Is it of another"):
-        make(table)
+    refused(lambda: make(table), "4 ids")
     assert ids_file(table).read_bytes() == before
 
 
@@ -221,29 +204,21 @@ def test_a_table_that_shrank_or_grew_keeps_its_ids_and_one_that_changed_is_told(
     assert make(write(table, [*rows, *(f"bob{i},1" for i in range(90))]))[:10] == first
     changed = write(tmp_path / "u.csv", rows)
     make(changed)
-    with pytest.raises(UnreadableError, match=r"only 2 of its 10 ids are of a row of .*u.csv"):
-        make(write(changed, [*rows[:2], *(row.upper() for row in rows[2:])]))
+    write(changed, [*rows[:2], *(row.upper() for row in rows[2:])])
+    refused(lambda: make(changed), "2 of its 10 ids", "u.csv")
 
 
-def test_a_file_that_may_not_be_read_is_said(table: Path) -> None:
-    ids_file(table).mkdir()
-    with pytest.raises(UnreadableError, match="is a directory"):
-        make(table)
-
-
-def test_a_folder_that_may_not_be_written_is_said(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(IdsOutputError, match=r"is read-only. It keeps the ids"):
-        make(table)
-
-
-def test_a_full_disk_is_said(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_or_written_is_said(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(IdsOutputError, match="no space left on device"):
-        make(table)
+    ids_file(table).mkdir()
+    refused(lambda: make(table))
+    ids_file(table).rmdir()
+    for target, name, fault in ((Path, "write_bytes", full), (os, "access", lambda *_: False)):
+        with monkeypatch.context() as patch, pytest.raises(IdsOutputError):
+            patch.setattr(target, name, fault)
+            make(table)
     assert [path.name for path in table.parent.iterdir()] == ["t.csv"]
 
 
@@ -271,7 +246,7 @@ def test_without_locks_nobody_writes_over_another(table: Path, monkeypatch: pyte
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     for _ in range(2):
-        with pytest.raises(UnreadableError, match="meanwhile"), made_ids(table, MADE, System()):
+        with pytest.raises(UnreadableError), made_ids(table, MADE, System()):
             first = make(table)
         assert find(table) == first
         write(table, [*PEOPLE, "new,1"])
@@ -283,13 +258,12 @@ def test_a_table_that_changes_while_it_is_read(table: Path) -> None:
         write(table, PEOPLE)
         with made_ids(table, MADE, None) as ids:
             write(table, rows)
-            with pytest.raises(UnreadableError, match="changed while it was read"):
-                list(open_named(table, [MADE_ID, "name"], MADE, ids).batches)
+            refused(lambda ids=ids: list(open_named(table, [MADE_ID, "name"], MADE, ids).batches))
 
 
 def test_what_is_no_file_has_no_made_ids(table: Path) -> None:
     cells = pa.table({"name": ["ann"]})
-    with pytest.raises(UsageError, match="name a column of ids with `id=`"), made_ids(cells, MADE, System()):
+    with pytest.raises(UsageError), made_ids(cells, MADE, System()):
         pass
     make(table)
     read = pa.Table.from_batches(open_named(table, [MADE_ID, "name"], MADE).batches)
