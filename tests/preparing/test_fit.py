@@ -1,17 +1,22 @@
-"""Where agreed fields are found in a table: under one's own draft and under a partner's agreement."""
+"""Where agreed fields are found in a table, under one's own draft and a partner's, and `check` of both."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import accord
-from accord.errors import DataError, OutputError, UsageError
-from tests.preparing.worlds import FORMS, drafted, shop
+from accord.errors import AgreementError, DataError, OutputError, UnreadableError, UsageError
+from tests import prepared
+from tests.planning.worlds import birth_key
+from tests.prepared import shape
+from tests.protocols.worlds import agreement
+from tests.run.worlds import A_ROWS, table
 
+SHOP = prepared.table("shop")
 PARTNER = pa.table(
     {
         "Artikelnummer": [7, 8],
@@ -22,112 +27,158 @@ PARTNER = pa.table(
 )
 
 
+def agreed() -> accord.Agreement:
+    return shape("shop").agreement
+
+
 def test_the_partner_fits_its_own_columns() -> None:
-    fit = accord.propose(PARTNER).fit(drafted().agreement)
+    fit = accord.propose(PARTNER).fit(agreed())
     assert fit.layout.id == "Artikelnummer"
     assert {name: fit.layout.source(name).column for name in fit.layout.columns} == {
         "title": "Bezeichnung",
         "brand": "Marke",
         "price": "Preis",
     }
-    assert "decimals behind ','" in str(fit)
+    assert fit.layout.source("price").decimal == ","
     assert "Marke" in fit._repr_html_()
-    assert accord.check(drafted().agreement, PARTNER, party="B", layout=fit.layout).clean
-
-
-def test_a_field_without_a_column_is_a_fault_that_names_what_to_say() -> None:
-    with pytest.raises(DataError) as caught:
-        accord.propose(pa.table({"id": ["1"], "mail": ["a@b.example"]})).fit(drafted().agreement)
-    assert "field 'title': has no column. Say which: `types=` COLUMN=text:title." in str(caught.value)
-
-
-def test_columns_without_a_field_are_named_where_they_may_be_one() -> None:
-    words = {"Angabe": ["some words", "of a kind"], "Lager": ["here and there", "more words"]}
-    with pytest.raises(DataError) as caught:
-        accord.propose(pa.table({"id": ["7", "8"], **words})).fit(drafted().agreement)
-    told = str(caught.value)
-    may = "It may be 'Angabe' or 'Lager'. Say which: `types=` COLUMN=category:brand."
-    assert f"field 'brand': has no column. {may}" in told
-    assert "field 'price': has no column. Say which" in told
-    assert "is it the right table?" not in told
-
-
-def test_a_field_is_absent_by_its_owners_word_though_a_column_is_called_so() -> None:
-    """Another coding of the same is no value of the field."""
-    proposal = accord.propose(PARTNER)
-    fit = proposal.fit(drafted().agreement, absent=["brand"])
-    assert fit.layout.source("brand").absent
-    assert "'Marke'" in str(fit)
-    few = proposal.fit(drafted().agreement, absent=["brand", "title"])
-    assert few.layout.source("price").column == "Preis"
-    with pytest.raises(UsageError, match="is no agreed field"):
-        proposal.fit(drafted().agreement, absent=["colour"])
-
-
-def test_what_was_said_of_columns_goes_with_an_agreement() -> None:
+    assert accord.check(agreed(), PARTNER, party="B", layout=fit.layout).clean
     renamed = PARTNER.rename_columns(["Artikelnummer", "words", "firm", "Preis"])
-    fit = accord.propose(renamed).fit(
-        drafted().agreement, types={"words": "text:title", "firm": "category:brand"}
-    )
+    fit = accord.propose(renamed).fit(agreed(), types={"words": "text:title", "firm": "category:brand"})
     assert fit.layout.source("brand").column == "firm"
 
 
-def test_a_layout_is_written_beside_its_file_and_read_again(tmp_path: Path) -> None:
-    proposal = accord.propose(FORMS["file"](tmp_path))
-    fit = proposal.fit(drafted())
+def test_fields_without_a_column_are_faults_with_their_candidates() -> None:
+    words = {"Angabe": ["some words", "of a kind"], "Lager": ["here and there", "more words"]}
+    for columns, near in (({"mail": ["a@b.example", "c@d.example"]}, []), (words, ["'Angabe'", "'Lager'"])):
+        with pytest.raises(DataError) as raised:
+            accord.propose(pa.table({"id": ["7", "8"], **columns})).fit(agreed())
+        faults = {fault.place: fault for fault in raised.value.faults}
+        assert [*faults] == ["field 'brand'", "field 'title'", "field 'price'"]
+        assert "COLUMN=category:brand" in faults["field 'brand'"].mend
+        assert all(name in faults["field 'brand'"].problem for name in near)
+        assert not any(name in faults["field 'price'"].problem for name in near)
+
+
+def test_a_field_is_absent_by_its_owners_word() -> None:
+    """Another coding of the same is no value of the field, though a column is called so."""
+    proposal = accord.propose(PARTNER)
+    fit = proposal.fit(agreed(), absent=["brand"])
+    assert fit.layout.source("brand").absent
+    assert "'Marke'" in str(fit)
+    few = proposal.fit(agreed(), absent=["brand", "title"])
+    assert few.layout.source("price").column == "Preis"
+    with pytest.raises(UsageError):
+        proposal.fit(agreed(), absent=["colour"])
+
+
+def test_a_layout_is_written_beside_its_file_or_into_a_folder(tmp_path: Path) -> None:
+    pa.csv.write_csv(SHOP, tmp_path / "shop.csv")
+    fit = accord.propose(tmp_path / "shop.csv").fit(shape("shop").draft)
     path = fit.write()
     assert path == tmp_path / "shop.csv.layout.toml"
     assert accord.read_layout(str(path)) == fit.layout
-    with pytest.raises(OutputError, match="`force=True` replaces it"):
+    with pytest.raises(OutputError):
         fit.write()
     assert fit.write(force=True) == path
+    no_file = accord.propose(SHOP).fit(shape("shop").draft)
+    with pytest.raises(UsageError):
+        no_file.write()
+    (tmp_path / "other").mkdir()
+    assert accord.read_layout(no_file.write(tmp_path / "other")).source("brand").column == "maker"
 
 
-def test_a_table_that_is_no_file_needs_a_folder(tmp_path: Path) -> None:
-    fit = accord.propose(shop()).fit(drafted())
-    with pytest.raises(UsageError, match="name a `folder=`"):
-        fit.write()
-    path = fit.write(tmp_path)
-    assert accord.read_layout(path).source("brand").column == "maker"
-
-
-def test_cells_that_cannot_be_read_are_faults_with_a_way_out() -> None:
-    broken = shop().set_column(3, "price", pa.array(["1e", "two", "x"]))
-    with pytest.raises(DataError) as caught:
-        accord.propose(broken).fit(drafted())
-    assert "column 'price'" in str(caught.value)
-    assert "`missing_values=` says what counts as empty" in caught.value.__notes__[-1]
-
-
-def test_the_owner_may_count_all_unreadable_cells_as_empty(tmp_path: Path) -> None:
-    broken = shop().set_column(3, "price", pa.array(["1e", "two", "x"]))
-    fit = accord.propose(broken, layout=accord.Layout(unreadable="empty")).fit(drafted())
-    assert "'price': 2 of 3 cells count as empty" in str(fit)
-    assert accord.check(drafted().agreement, broken, layout=fit.layout).clean
+def test_unreadable_cells_are_faults_or_count_as_empty(tmp_path: Path) -> None:
+    broken = SHOP.set_column(3, "price", pa.array(["1e", "two", "x"]))
+    with pytest.raises(DataError) as raised:
+        accord.propose(broken).fit(shape("shop").draft)
+    assert {fault.place.partition(",")[0] for fault in raised.value.faults} == {"column 'price'"}
+    assert "`missing_values=`" in raised.value.__notes__[-1]
+    fit = accord.propose(broken, layout=accord.Layout(unreadable="empty")).fit(shape("shop").draft)
+    assert all(number in str(fit) for number in ("'price'", "2 of 3"))
+    assert accord.check(agreed(), broken, layout=fit.layout).clean
     (tmp_path / "l.toml").write_text(fit.layout.to_toml())
     assert accord.read_layout(tmp_path / "l.toml").unreadable == "empty"
     assert "unreadable" not in accord.Layout().to_toml()
 
 
-def test_passes_that_need_an_absent_field_are_told(tmp_path: Path) -> None:
-    rows = [
-        {"id": str(n), "surname": f"Smith{'abcdefg'[n % 7]}", "birth": f"19{50 + n}-01-02"} for n in range(40)
-    ]
-    people = pa.Table.from_pylist(rows)
-    given: dict[str, Any] = {"parties": ("north", "south"), "records": (30_000, 30_000), "copies": (1, 1)}
-    made = accord.draft(accord.propose(people).confirm(**given, cardinality={"surname": "unique"}))
-    assert made.agreement.passes
-    fit = accord.propose(people.drop_columns(["birth"])).fit(made.agreement, absent=["birth"])
-    assert "can compare none of your records without birth" in str(fit)
+def test_passes_that_need_an_absent_field_are_told() -> None:
+    fit = accord.propose(prepared.people(40).a).fit(birth_key(), absent=["birth"])
+    assert any("1 pass of 1" in line and "birth" in line for line in fit.told)
 
 
-def test_two_family_names_in_one_cell_are_read_apart() -> None:
-    columns = {"id": ["1", "2", "3"], "given": ["Ana", "Eva", "Luz"], "birth": ["1950-01-02"] * 3}
-    apart = {"surname": ["Muñoz", "de la Cruz", "Pardo"], "surname_2": ["Gómez", "Ruiz", "Díaz"]}
-    given: dict[str, Any] = {"parties": ("north", "south"), "records": (30, 30)}
-    made = accord.draft(accord.propose(pa.table(columns | apart)).confirm(**given))
-    both = [" ".join(one) for one in zip(*apart.values(), strict=True)]
-    table = pa.table(columns | {"Apellidos": both})
-    fit = accord.propose(table).fit(made.agreement)
-    assert "surname is the first family name of 'Apellidos'." in str(fit)
-    assert accord.check(made.agreement, table, layout=fit.layout).clean
+# -- check --------------------------------------------------------------------------------------------------
+
+
+def test_a_clean_check_has_its_layout_and_says_who_learns_what() -> None:
+    layout = accord.Layout(
+        id="sku",
+        columns={"brand": "maker", "price": {"column": "price", "decimal": ".", "missing": ["unknown"]}},  # type: ignore[dict-item]
+    )
+    check = accord.check(agreed(), SHOP, party="north", layout=layout)
+    check.require_clean()
+    assert (check.faults, check.layout, check.records) == ((), layout, 3)
+    assert check.learned_about[accord.Side.A] == tuple(accord.learned_about(agreed(), accord.Side.A))
+    for shown in (repr(check), str(check)):
+        assert "3 records" in shown
+    assert all(line in str(check) for line in check.learned_about[accord.Side.A])
+    assert "north" in check._repr_html_()
+
+
+def test_all_faults_are_shown_and_none_is_raised() -> None:
+    rows = pa.table({"id": ["a", "a", None], "x": [1, 99, 3], "y": ["1", "two", None]})
+    check = accord.check(agreement(), rows, party="A")
+    assert not check.clean
+    assert check.layout is None
+    assert {word for fault in check.faults for word in ("'id'", "'x'", "'y'") if word in fault.place} == {
+        "'id'",
+        "'x'",
+        "'y'",
+    }
+    shown = str(check) + repr(check) + check._repr_html_()
+    assert "column 'id'" in shown
+    assert "two" not in shown, "rows and columns are named, values are not"
+    assert "bob" in shown, "who learns what does not depend on the table"
+    with pytest.raises(DataError) as raised:
+        check.require_clean()
+    assert raised.value.faults == check.faults
+
+
+def test_an_agreement_alone_is_checked() -> None:
+    check = accord.check(agreement())
+    assert check.clean
+    assert (check.records, check.layout) == (None, None)
+
+
+def test_a_check_finds_out_how_a_file_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id;x;y\n1;1;1\n2;9;9\n")
+    check = accord.check(agreement(), path)
+    assert check.layout is not None
+    assert check.layout.delimiter == ";"
+    for argument in ("`layout=`", "`party=`"):
+        assert any(argument in line for line in check.advice)
+
+
+def test_dates_of_two_readings_are_a_fault_until_named() -> None:
+    people = prepared.people(2).a
+    rows = people.set_column(
+        people.column_names.index("birth"), "birth", pa.array(["01/02/1980", "03/04/1981"])
+    )
+    check = accord.check(birth_key(), rows)
+    assert "birth='%d/%m/%Y'" in check.faults[0].mend
+    named = accord.check(birth_key(), rows, dates={"birth": "%d/%m/%Y"})
+    assert named.clean
+    assert named.layout is not None
+    assert named.layout.source("birth").format == "%d/%m/%Y"
+
+
+def test_errors_that_are_no_faults_of_the_data_are_raised(tmp_path: Path) -> None:
+    rows = table(A_ROWS, "a")
+    with pytest.raises(UsageError):
+        accord.check(agreement(), rows, party="carol")
+    with pytest.raises(UsageError):
+        accord.check(agreement(), rows, layout=accord.Layout(columns={"z": "x"}))
+    with pytest.raises(UnreadableError):
+        accord.check(agreement(), tmp_path / "nothing.csv")
+    with pytest.raises(AgreementError):
+        accord.check(accord.adjust(agreement(), protocol="psi"), rows)
