@@ -372,7 +372,7 @@ FORMATS: dict[str, Format] = {
     # kept by a side
     "ledger event": Format(events.encode, lambda content, known: events.decode(content)),
     "release key": Format(lambda value: release_key(**value | {"place": bytes.fromhex(value["place"])})),
-    "snapshot place": Format(lambda names: snapshot_place(*names[:2], bytes.fromhex(names[2]))),
+    "snapshot place": Format(lambda names: snapshot_place(names[0], names[1], bytes.fromhex(names[2]))),
     "priorities": Format(
         lambda ids: (
             priorities(octets("placing key"), pa.array(ids, pa.large_string())).astype("<u8").tobytes()
@@ -527,7 +527,7 @@ def rewritten(vector: Vector) -> Vector:
         return vector
     content = form.encode(built(vector["value"]))
     value = plain(form.decode(content, known)) if form.decode else vector["value"]
-    head = {name: vector[name] for name in ("name", "format", "known") if name in vector}
+    head: Vector = {name: vector[name] for name in ("name", "format", "known") if name in vector}
     return {**head, **written(content), "value": value}
 
 

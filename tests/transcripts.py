@@ -38,8 +38,8 @@ from tests.protocols.test_routed import agreement as routed
 from tests.protocols.test_routed import one_to_one
 from tests.protocols.test_routed_answers import ANSWERS, asking
 from tests.run import faults
+from tests.secure.encapsulation import given_messages
 from tests.secure.engines import engine_of
-from tests.secure.transfer.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
 RECORDED = Path(__file__).with_name("transcripts.json")

@@ -34,9 +34,7 @@ from accord.secure.prf.binned import Binned, BinnedFunction
 from accord.secure.prf.oblivious import Clear, Oblivious
 from accord.secure.prf.programmed import fetch
 from accord.side import Side
-from tests.secure.prf.test_oblivious import TINY
-from tests.secure.shares import subtract
-from tests.secure.worlds import Fixed
+from tests.secure.worlds import TINY, Fixed, subtract
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

@@ -1,12 +1,13 @@
 """What passes between two parties under fixed randomness, of what the laboratory plugs in.
 
-`python -m tests.reproduction.transcripts` records all cases anew (tests/transcripts.py).
+`python -m tests.reproduction.transcripts` records all cases anew, one line each (tests/transcripts.py).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,18 @@ import pyarrow as pa
 
 from accord.agreement.document import Agreement
 from tests.protocols import worlds
-from tests.reproduction.plugged import plugged
-from tests.secure.transfer.encapsulation import given_messages
+from tests.reproduction.worlds import plugged
+from tests.secure.encapsulation import given_messages
 from tests.transcripts import A_ROWS, B_ROWS, linked, points
-from tests.transcripts import IN_THE_CLEAR as ALL_PAIRS
 
 RECORDED = Path(__file__).with_name("transcripts.json")
 
 
-def _by_key(rule: str = worlds.RULE, **options: Any) -> Agreement:
-    """Points with x as the key of sixteen bins."""
+def _protocol(rule: str = worlds.RULE, blocking: Any = None, **protocol: Any) -> Agreement:
+    """Points on a grid, or in another blocking."""
     made = worlds.agreement(rule=rule).model_dump(mode="json")
-    return Agreement.model_validate(made | {"blocking": [{"kind": "key", "field": "x"}], "protocol": options})
-
-
-def _protocol(**options: Any) -> Agreement:
-    made = worlds.agreement().model_dump(mode="json")
-    return Agreement.model_validate(made | {"protocol": options})
+    blocking = made["blocking"] if blocking is None else blocking
+    return Agreement.model_validate(made | {"blocking": blocking, "protocol": protocol})
 
 
 def _noise(name: str) -> Agreement:
@@ -38,44 +34,48 @@ def _noise(name: str) -> Agreement:
     return worlds.agreement(A=privacy, B=privacy)
 
 
-def _expand() -> Agreement:
-    made = worlds.agreement(protocol="psi").model_dump(mode="json")
-    return Agreement.model_validate(made | {"protocol": {"name": "psi-expand"}})
-
-
-_LOCAL: dict[str, Any] = {"name": "local-dp", "window": 2, "A": {"epsilon": "2"}, "B": {"epsilon": "1"}}
+_BY_KEY = [{"kind": "key", "field": "x"}]
+_LOCAL = partial(
+    _protocol, blocking=_BY_KEY, name="local-dp", window=2, A={"epsilon": "2"}, B={"epsilon": "1"}
+)
+_EXPAND = partial(_protocol, blocking=[], name="psi-expand")
 IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
-    "laplace, paper": lambda: _noise("paper"),
-    "laplace, negligible": lambda: _noise("negligible"),
-    "psi-expand": _expand,
-    "local-dp": lambda: _by_key(**_LOCAL),
-    "local-dp, candidates": lambda: _by_key(**_LOCAL, rule=worlds.WITHOUT_INDEX),
-    "local-dp, one side public": lambda: _by_key(**_LOCAL | {"A": {"public": True}}, greedy=False),
-    "blocking": lambda: _protocol(name="blocking"),
-    "laplace-suppress": lambda: _protocol(name="laplace-suppress", epsilon="1"),
+    "laplace, paper": partial(_noise, "paper"),
+    "laplace, negligible": partial(_noise, "negligible"),
+    "psi-expand": _EXPAND,
+    "local-dp": _LOCAL,
+    "local-dp, candidates": partial(_LOCAL, rule=worlds.WITHOUT_INDEX),
+    "local-dp, one side public": partial(_LOCAL, A={"public": True}, greedy=False),
+    "blocking": partial(_protocol, name="blocking"),
+    "laplace-suppress": partial(_protocol, name="laplace-suppress", epsilon="1"),
 }
 
 
 def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     """Every transcript by its name. *Requires* that the plug-ins are loaded."""
     many = points(A_ROWS, "a"), points(B_ROWS, "b")
+    few = points(A_ROWS[:4], "a"), points(B_ROWS[:3], "b")
     found: dict[str, Callable[[], dict[str, Any]]] = {}
 
     def add(name: str, engine: str, make: Callable[[], Agreement], a: pa.Table, b: pa.Table) -> None:
-        found[f"{name}; {engine}"] = lambda: linked(make(), a, b, engine)
+        found[f"{name}; {engine}"] = given_messages()(lambda: linked(make(), a, b, engine))
 
     for name, make in IN_THE_CLEAR.items():
         add(name, "ideal", make, *many)
-    few = points(A_ROWS[:4], "a"), points(B_ROWS[:3], "b")
-    for name in ("all-pairs", "all-pairs, not greedy"):
+    for name, greedy in (("all-pairs", True), ("all-pairs, not greedy", False)):
         for engine in ("paillier", "paillier-packed"):
-            add(name, engine, ALL_PAIRS[name], *few)
-    add("psi-expand, asked by A", "ot", _expand, *many)
-    add("psi-expand, asked by B", "ot", _expand, *many[::-1])
-    return {name: given_messages()(make) for name, make in found.items()}
+            add(name, engine, partial(worlds.agreement, protocol="all-pairs", greedy=greedy), *few)
+    add("psi-expand, asked by A", "ot", _EXPAND, *many)
+    add("psi-expand, asked by B", "ot", _EXPAND, *many[::-1])
+    return found
+
+
+def record() -> None:
+    """All cases, one line each."""
+    with plugged():
+        lines = [f"{json.dumps(n)}: {json.dumps(make(), sort_keys=True)}" for n, make in cases().items()]
+    RECORDED.write_text("{\n" + ",\n".join(sorted(lines)) + "\n}\n")
 
 
 if __name__ == "__main__":
-    with plugged():
-        recorded = {name: make() for name, make in cases().items()}
-    RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
+    record()

@@ -20,7 +20,7 @@ from accord.secure.ot.settings import Settings
 from accord.secure.party import Buffer, Effect, Party, Receive, Send, Wire, run_pair
 from accord.secure.transfer.lpn import Parameters
 from accord.side import Side
-from tests.secure.transfer.encapsulation import given_messages
+from tests.secure.encapsulation import given_messages
 from tests.secure.worlds import Fixed
 
 FEW = Parameters(secret_bits=7, trees=64, depth=6)

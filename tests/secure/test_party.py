@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import numpy as np
 import pytest
@@ -37,119 +38,72 @@ def echoes(size: int) -> Party[int]:
     return size
 
 
-def waits() -> Party[None]:
-    yield Receive(1)
-
-
-def says(data: bytes) -> Party[None]:
-    yield Send(data)
+def does(*effects: Send | Receive) -> Party[None]:
+    for effect in effects:  # noqa: UP028 (a tuple cannot be sent what was received)
+        yield effect
 
 
 def test_both_results_come_back_and_the_wire_is_recorded() -> None:
-    wire = Wire()
-    assert run_pair(asks(b"abc"), echoes(3), wire) == (b"cba", 3)
+    wire, meter = Wire(), Meter()
+    assert run_pair(meter_party(asks(b"abc"), meter), echoes(3), wire) == (b"cba", 3)
     assert wire.sizes == {Side.A: [3], Side.B: [3]}
     assert (wire.bytes, wire.messages, wire.rounds) == (6, 2, 2)
+    assert (meter.sent, meter.received, meter.messages) == (3, 3, 2)
 
 
 def test_the_digest_sees_content_direction_and_cuts() -> None:
-    def digest(a: Party[object], b: Party[object]) -> str:
-        wire = Wire()
-        run_pair(a, b, wire)
-        return wire.digest
-
-    def says_twice() -> Party[None]:
-        yield Send(b"a")
-        yield Send(b"b")
-
-    def hears_twice() -> Party[None]:
-        yield Receive(1)
-        yield Receive(1)
-
-    digests = [
-        digest(says(b"ab"), echo_less(2)),
-        digest(says(b"ax"), echo_less(2)),
-        digest(echo_less(2), says(b"ab")),
-        digest(says_twice(), hears_twice()),
-    ]
-    assert len(set(digests)) == len(digests)
+    digests = set()
+    for said in ((b"ab",), (b"ax",), (b"a", b"b")):
+        sends, receives = [Send(part) for part in said], [Receive(len(part)) for part in said]
+        for pair in ((sends, receives), (receives, sends)):
+            wire = Wire()
+            run_pair(does(*pair[0]), does(*pair[1]), wire)
+            digests.add(wire.digest)
+    assert len(digests) == 6
 
 
-def echo_less(size: int) -> Party[None]:
-    yield Receive(size)
-
-
-def silent() -> Party[None]:
-    yield from ()
-
-
-def test_waiting_for_ever_is_reported() -> None:
-    with pytest.raises(Deadlock, match=r"^A and B waits"):
-        run_pair(waits(), waits())
-    with pytest.raises(Deadlock, match=r"^A waits"):
-        run_pair(waits(), silent())
-    with pytest.raises(Deadlock, match=r"^B waits"):
-        run_pair(silent(), waits())
-
-
-def test_a_message_that_nobody_reads_is_reported() -> None:
-    with pytest.raises(Deadlock, match="nobody reads"):
-        run_pair(says(b"x"), silent())
+@pytest.mark.parametrize(("a", "b"), [([Receive(1)], [Receive(1)]), ([Receive(1)], []), ([], [Receive(1)])])
+def test_waiting_for_ever_and_a_message_that_nobody_reads_are_reported(
+    a: list[Receive], b: list[Receive]
+) -> None:
+    with pytest.raises(Deadlock) as found:
+        run_pair(does(*a), does(*b))
+    assert [side in str(found.value).split() for side in "AB"] == [bool(a), bool(b)]
+    with pytest.raises(Deadlock):
+        run_pair(does(Send(b"x")), does())
 
 
 def test_a_message_of_another_size_is_refused() -> None:
     for data in (b"", b"12", b"1234"):
-        with pytest.raises(PeerError, match="were due"):
-            run_pair(says(data), receive(3))
-
-
-def test_the_meter_counts_one_side() -> None:
-    meter = Meter()
-    assert run_pair(meter_party(asks(b"abcd"), meter), echoes(4))[0] == b"dcba"
-    assert (meter.sent, meter.received, meter.messages) == (4, 4, 2)
+        with pytest.raises(PeerError):
+            run_pair(does(Send(data)), receive(3))
 
 
 @pytest.mark.parametrize("window", [1, 2, 4, 9])
-@pytest.mark.parametrize("count", [0, 1, 3, 10])
-def test_interleaved_parties_give_their_results_in_order(window: int, count: int) -> None:
-    questions = [bytes([i] * (i + 1)) + b"!" for i in range(count)]
-    wire = Wire()
-    a, b = run_pair(
-        interleave((asks(q) for q in questions), window),
-        interleave((echoes(len(q)) for q in questions), window),
-        wire,
-    )
-    assert a == [q[::-1] for q in questions]
-    assert b == [len(q) for q in questions]
-    assert wire.rounds == 2 * -(-count // window)
-
-
-def test_interleaved_parties_overlap() -> None:
-    sent: list[str] = []
-
-    def party(name: str) -> Party[None]:
-        yield Send(name.encode())
-        sent.append(name)
-        yield Receive(1)
-
-    driven = interleave(iter([party("1"), party("2"), party("3")]), 2)
-    assert isinstance(next(driven), Send)
-    assert isinstance(next(driven), Send)
-    assert isinstance(next(driven), Receive)
-    assert sent == ["1", "2"]
+def test_interleaved_parties_give_their_results_in_order(window: int) -> None:
+    for count in (0, 1, 3, 10):
+        questions = [bytes([i] * (i + 1)) + b"!" for i in range(count)]
+        wire = Wire()
+        a, b = run_pair(
+            interleave((asks(q) for q in questions), window),
+            interleave((echoes(len(q)) for q in questions), window),
+            wire,
+        )
+        assert a == [q[::-1] for q in questions]
+        assert b == [len(q) for q in questions]
+        assert wire.rounds == 2 * -(-count // window)
+    driven = interleave(iter([asks(b"1"), asks(b"2"), asks(b"3")]), 2)
+    assert [type(next(driven)) for _ in range(3)] == [Send, Send, Receive], "they overlap"
 
 
 def test_over_sockets_two_parties_that_both_send_much_do_not_block_each_other() -> None:
-    import threading
-
     size = 1 << 23
 
     def party() -> Party[int]:
         yield from send(np.zeros(size, dtype=np.uint8))
         return len((yield from receive(size)))
 
-    left, right = socket.socketpair()
-    channels = [SocketChannel(left), SocketChannel(right)]
+    channels = [SocketChannel(end) for end in socket.socketpair()]
     results: list[int] = []
     threads = [threading.Thread(target=lambda c=c: results.append(run(party(), c))) for c in channels]
     for thread in threads:
@@ -162,10 +116,9 @@ def test_over_sockets_two_parties_that_both_send_much_do_not_block_each_other() 
 
 
 def test_a_socket_refuses_another_length_before_reading_it() -> None:
-    left, right = socket.socketpair()
-    sender, receiver = SocketChannel(left), SocketChannel(right)
+    sender, receiver = (SocketChannel(end) for end in socket.socketpair())
     sender.send(b"12345")
-    with pytest.raises(PeerError, match="5 bytes where 4"):
+    with pytest.raises(PeerError):
         receiver.receive(4)
     sender.close()
     with pytest.raises(PeerError):

@@ -28,7 +28,10 @@ from accord.secure.circuit import (
     SquaredEuclidean,
     inputs,
 )
+from accord.secure.payloads import add_shares
+from accord.secure.transfer.lpn import Parameters
 from accord.secure.transfer.permutation import Permutation, Words
+from accord.secure.transfer.vole import Sizes
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -49,20 +52,40 @@ class Fixed:
 
 
 class Traced(Permutation):
-    """π that remembers what it was applied to."""
+    """π that remembers what it was applied to.
 
-    def __init__(self) -> None:
+    With `labels` it forgets π(x) of the hash of labels, which is made anew when needed.
+    """
+
+    def __init__(self, labels: bool = False) -> None:
         super().__init__()
         self.seen: list[Words] = []
+        self._labels = labels
 
     def apply(self, source: Words, name: str) -> Words:
-        self.seen.append(np.array(source).reshape(-1, 2))
+        if not self._labels or name != "inner":
+            self.seen.append(np.array(source).reshape(-1, 2))
         return super().apply(source, name)
 
     def repeated(self) -> int:
         inputs = np.concatenate(self.seen)
         return len(inputs) - len(np.unique(inputs, axis=0))
 
+
+def subtract(payloads: Words, shares: Words, tops: Words) -> Words:
+    """The other share of each payload."""
+    result, every = np.zeros_like(payloads), np.arange(len(payloads))
+    add_shares(every, payloads, every.astype(np.int32), shares, tops, result)
+    return result
+
+
+TINY = Sizes(
+    few=60,
+    transfers=Parameters(secret_bits=9, trees=128, depth=8),
+    first=Parameters(secret_bits=6, trees=48, depth=4),
+    main=Parameters(secret_bits=8, trees=64, depth=6),
+)
+"""Of a VOLE: codes that protect nothing."""
 
 BITS = Input("bits", 9, 1)
 LONG = Input("long", 300, 1)

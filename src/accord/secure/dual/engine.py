@@ -28,8 +28,9 @@ SHA-256 as a random oracle in the test.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +38,12 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.secure.blocks import Blocks, StripBatch, Table, batches
-from accord.secure.circuit import Node, inputs
+from accord.secure.circuit import Input, Node, inputs
 from accord.secure.dual.batch import run_batch
 from accord.secure.dual.equality import Results
 from accord.secure.dual.labels import Labels, exchange_labels
 from accord.secure.garbled.batch import WINDOW, Answer, BatchSide, K, batch_limit
-from accord.secure.garbled.boolean import source_bits
+from accord.secure.garbled.boolean import Flags, source_bits
 from accord.secure.garbled.compiler import boolean_circuit, check_supported
 from accord.secure.garbled.session import GarbledSession
 from accord.secure.garbled.tape import Tape, tapes_of
@@ -102,22 +103,47 @@ class DualEngine:
         self, session: DualSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         check_supported(circuit, self.name)
-        tapes, answers = session.tapes(circuit), np.zeros(blocks.pairs, dtype=np.bool_)
-        if blocks.pairs > _most_pairs(tapes):
-            raise UsageError(problem=f"`dual` takes at most {_most_pairs(tapes):,} pairs of this rule.")
-        if not blocks.pairs:
-            return answers
-        over, own = _rows_in_order(blocks, table, session.ot.side)
-        rows = {of.name: own.read(of) for of in inputs(circuit, session.ot.side)}
-        with session.ot.evaluating():
-            labels = yield from _take_labels(session.ot, tapes, over, rows, own.real)
-            results = Results(session.ot, labels, session.tests)
-            session.tests += 1
-            yield from interleave(_works(session, tapes, over, rows, own.real, results, labels), WINDOW)
-            found = (yield from results.open()).astype(np.bool_)
-        for batch, pairs in _batches(over, tapes):
-            batch.put(found[pairs], answers)
+        of = inputs(circuit, session.ot.side)
+        return (yield from _evaluate(session, session.tapes(circuit), of, blocks, table))
+
+
+def evaluate_tapes(
+    session: DualSession, tapes: Tapes, blocks: Blocks, table: Table
+) -> Party[NDArray[np.bool_]]:
+    """The answers of any circuit of XOR and AND for all pairs of the blocks, known to both sides.
+
+    `tapes` are those of the circuit (`tapes_of`), which reads the inputs that its sources name. It treats a
+    dummy as any other row, unless `Flags` among its sources tell it which rows are real. Tests run published
+    circuits by this.
+
+    *Requires*: both sides give tapes of the same circuit, and the same blocks. *Learns*: both sides the
+    answers. A partner that cheats also learns one bit, as in every evaluation of this engine.
+    """
+    own = tapes[0].ours if session.ot.side is Side.A else tapes[0].theirs
+    found = chain.from_iterable(one.of if isinstance(one, Flags) else (one.of,) for one in own)
+    return (yield from _evaluate(session, tapes, found, blocks, table))
+
+
+def _evaluate(
+    session: DualSession, tapes: Tapes, of: Iterable[Input], blocks: Blocks, table: Table
+) -> Party[NDArray[np.bool_]]:
+    """Dual execution of two tapes, for rows of these inputs."""
+    answers = np.zeros(blocks.pairs, dtype=np.bool_)
+    if blocks.pairs > _most_pairs(tapes):
+        raise UsageError(problem=f"`dual` takes at most {_most_pairs(tapes):,} pairs of this rule.")
+    if not blocks.pairs:
         return answers
+    over, own = _rows_in_order(blocks, table, session.ot.side)
+    rows = {each.name: own.read(each) for each in of}
+    with session.ot.evaluating():
+        labels = yield from _take_labels(session.ot, tapes, over, rows, own.real)
+        results = Results(session.ot, labels, session.tests)
+        session.tests += 1
+        yield from interleave(_works(session, tapes, over, rows, own.real, results, labels), WINDOW)
+        found = (yield from results.open()).astype(np.bool_)
+    for batch, pairs in _batches(over, tapes):
+        batch.put(found[pairs], answers)
+    return answers
 
 
 def _rows_in_order(blocks: Blocks, table: Table, side: Side) -> tuple[Blocks, Table]:

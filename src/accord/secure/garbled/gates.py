@@ -83,6 +83,8 @@ def _run(
     every = tables.reshape(tape.tables, 2 * pairs)
     for step in tape.steps:
         load(step.operations, labelled, owned, delta, wires)
+        if not len(step.taken):
+            continue
         labels = pi.scratch("labels", copies * len(step.hashed) * pairs).reshape(-1, 2 * pairs)
         gather(step.hashed, wires, delta, labels)
         inner = pi.apply(labels, "inner").reshape(-1, 2 * pairs)

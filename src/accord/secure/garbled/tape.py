@@ -2,7 +2,8 @@
 
 A step first loads and XORs the labels that its gates read, then hashes them, then makes the gates' tables and
 outputs. Gates of one depth share steps, of at most `TABLES` tables each, so that what a step works on stays
-in the cache; a place in memory is used again as soon as no later step reads it.
+in the cache; a place in memory is used again as soon as no later step reads it. An answer that is no AND is
+made by a last step without gates.
 
 Which half of an AND with a known bit is needed depends on who garbles, so each side has a tape of its own for
 the batches that it garbles and for those that it evaluates: `tape_of(circuit, garbler)` is the same on both.
@@ -126,7 +127,13 @@ class _Drafter:
                 levels.setdefault(depths[wire], []).append(wire)
         size = TABLES // 2
         cut = [wires[i : i + size] for _, wires in sorted(levels.items()) for i in range(0, len(wires), size)]
-        return [self._draft(wires) for wires in cut]
+        found = [self._draft(wires) for wires in cut]
+        output = self.circuit.output >> 1
+        if output and output not in self.made:
+            # An XOR, or a bit of a side.
+            found.append(_Draft())
+            self._make(found[-1], output)
+        return found
 
     def _draft(self, ands: list[int]) -> _Draft:
         draft = _Draft()

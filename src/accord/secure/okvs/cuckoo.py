@@ -11,7 +11,7 @@ queries, each of them twice or more, and the expected number of such sets is at 
 
 The second counts the ways to throw 3r balls into r − 1 bins, two or more into each, by a bound on the
 coefficient of x³ʳ of their generating function. With m = 1.3·n + 128 the sum over all r is below 2⁻⁴¹ at all
-sizes that `tests/secure/okvs/test_cuckoo.py` computes: every third up to 400, where it is largest, and on to
+sizes that `tests/secure/test_okvs.py` computes: every third up to 400, where it is largest, and on to
 `MOST`, falling with the fifth power of n. (1.27·n, which others use, is known from trials alone.)
 
 An assignment is found whenever there is one, by shortest augmenting paths, so the bound is that of the

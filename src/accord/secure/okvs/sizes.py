@@ -20,7 +20,7 @@ where K(i) is the sum over all 3-subsets of the product of m signs of which i ar
 so floats lose nothing. E grows with b, and shrinks as m grows: the r-th term is the r-th moment of the mean
 of the products over all 3-subsets of m random signs; that of m + 1 signs is itself a mean, of those of the
 m + 1 choices of m among them, and xʳ is convex for even r (Jensen). So a few hundred values bound E at every
-size (`tests/secure/okvs/failure.py`): at m ≥ 1.25·b and m ≥ 4 it is at most 3/4, and at most 6·10⁻⁵ for b
+size (`tests/secure/failure.py`): at m ≥ 1.25·b and m ≥ 4 it is at most 3/4, and at most 6·10⁻⁵ for b
 over 2^15. (It tends to 1.54/b, two rows with the same cells, as long as b/m stays below 0.889.) With g = 40 a
 store of one part fails with probability at most 0.75·2⁻⁴⁰, and one of P ≤ 1526 parts with at most
 2⁻⁴¹ + 1526·6·10⁻⁵·2⁻⁴⁰.

@@ -10,7 +10,7 @@ that a whole row cancels, and shows a bit of e in each round, has probability un
 
 Assumption: x cannot be told from uniform bits (LPN over F2, regular noise, this sparse code). It is newer and
 less studied than all else that the engines assume. What is known costs, in bits, by the formulas that
-`tests/secure/transfer/hardness.py` has and the tests check:
+`tests/secure/hardness.py` has and the tests check:
 
     set                 N           K        t      random code   peeled   floor
     Ferret, emp-ot      10,485,760  452,000  1,280          129       86      82

@@ -26,7 +26,7 @@ eliminates on rows of which m are noisy is left with errors that span m dimensio
 seen, and every sum of bits that is 0 on all of them is an instance without noise (an interleaved code:
 Metzner and Kapturowski, 1990). Where silent OTs need rows that are all clean, here at most 126 may be noisy,
 and 2¹²⁷⁻ᵐ counts of those with more. So blocks are short, their noise dense, and in bits, by the formulas of
-`tests/secure/transfer/hardness.py`, at the floor of `lpn.py`:
+`tests/secure/hardness.py`, at the floor of `lpn.py`:
 
     set         N          K        t      one bit   all bits
     first         270,336   32,768  4,224      254        141

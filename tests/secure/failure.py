@@ -8,7 +8,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from accord.secure.okvs.rows import Rows
 
@@ -31,6 +30,8 @@ def expected(rows: int, cells: int) -> float:
     Terms of i and m − i are equal. Where b·x is small f is bounded by cosh(b·x) − 1, in which nothing cancels
     out. The logarithms are off by less than 1e-9, with which the result is raised.
     """
+    from scipy.special import gammaln
+
     i = np.arange(cells // 2 + 1)
     d = cells - 2 * i
     x = np.abs((d**3 - (3 * cells - 2) * d) // 6 / comb(cells, 3))

@@ -1,0 +1,1121 @@
+"""The default engine beyond the contract: programs, shares, lookups, scores, supply of OTs, and its wire."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from accord.entropy import Seeded
+from accord.errors import PeerError, UnsupportedError
+from accord.network import Network
+from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Both,
+    Edit,
+    Equal,
+    Graded,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Opened,
+    Or,
+    Product,
+    Reaches,
+    SquaredEuclidean,
+    inputs,
+)
+from accord.secure.cost import price
+from accord.secure.forms import Added, Rest, choice_bits, factors, form_of, own_part
+from accord.secure.ideal import IdealEngine, match, weigh
+from accord.secure.ot import batch as ot_batch
+from accord.secure.ot import compiler
+from accord.secure.ot.batch import BatchSide, run_a, run_b
+from accord.secure.ot.comparisons import SumReading, plans, readings, relatives, together
+from accord.secure.ot.compiler import Build, compile_circuit
+from accord.secure.ot.distance import Parts, correction_bytes, receive_distance, send_distance, sum_bytes
+from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.formula import Formula, join, shrink, truth_of, wires
+from accord.secure.ot.formula import Wire as OfFormula
+from accord.secure.ot.lookup import (
+    answer,
+    ask,
+    from_wire,
+    pack_truth,
+    pick,
+    pick_numbers,
+    question_words,
+    to_wire,
+)
+from accord.secure.ot.program import Bit, Digit, NumberShare, OwnBit, Program
+from accord.secure.ot.reading import read_rows
+from accord.secure.ot.rows import OwnRows
+from accord.secure.ot.scores import most_without_values, table_of
+from accord.secure.ot.settings import GROUPS, MANY, USUAL, Settings
+from accord.secure.ot.single import hash_known
+from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
+from accord.secure.ot.supply import OtSession, Use, needs, schedule
+from accord.secure.party import Party, Wire, run_pair
+from accord.secure.transfer.extension import Tile, correction_words, padded_count
+from accord.secure.transfer.half_tree import CLEAR
+from accord.secure.transfer.lpn import Parameters
+from accord.secure.transfer.permutation import Permutation, hash_blocks
+from accord.secure.transfer.setup import set_up
+from accord.side import Side
+from benchmarks.workload import PEOPLE, RULES, make_up_table
+from tests.secure.conftest import Sessions
+from tests.secure.encapsulation import given_messages
+from tests.secure.engines import FEW, OT, World, tampered
+from tests.secure.worlds import (
+    AHEAD,
+    BITS,
+    CODE,
+    COSINE,
+    COUNT,
+    DICE,
+    FAR,
+    HERE,
+    LONG,
+    POINT,
+    THERE,
+    Fixed,
+    Traced,
+    blocks,
+    random_circuit,
+    random_score,
+    table,
+)
+
+# -- comparisons ---------------------------------------------------------------------------------------------
+
+THREE_HUNDRED = Input("ones", 1, 300)
+
+
+def dice_300(v: int, w: int) -> AtMost:
+    low, high = 300 * min(0, 2 * v - w), 300 * v
+    return AtMost(Bilinear((Product(LONG, LONG, -w),), THREE_HUNDRED, v, v, low, high), 0)
+
+
+def read(reading: SumReading, value: int, random: np.random.Generator) -> bool:
+    """What the lookups say of a value that is shared at random, with random masks between them."""
+    size = 1 << reading.bits
+    mine = int(random.integers(size))
+    yours = (value + reading.shift - mine) % size
+    mine = -mine % size if reading.opposed else mine
+    low, carry = 0, None
+    for width, truth in reading.digits:
+        state, index = (side >> low & ((1 << width) - 1) for side in (mine, yours))
+        if carry is not None:
+            state, index = state | carry[0] << width, index | carry[1] << width
+        mask = int(random.integers(2))
+        carry = (mask, int(truth[state, index]) ^ mask)
+        low += width
+    assert low == reading.bits
+    assert carry is not None
+    return bool(carry[0] ^ carry[1])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound"),
+    [(0, 1, 0), (0, 16, 0), (0, 64, 0), (-1, 66, -1), (-20, 57, 0), (5, 900, 5), (-300, 200, 100), (0, 9, 8)],
+)
+def test_every_reading_says_the_same(low: int, high: int, bound: int) -> None:
+    random = np.random.default_rng(high)
+    found = list(readings(low, high, bound))
+    assert any(reading.opposed for reading in found) == (bound == low and high - low >= 16)
+    for value in {low, bound, bound + 1, high, *random.integers(low, high, 60, endpoint=True).tolist()}:
+        assert {read(reading, value, random) for reading in found} == {value <= bound}
+
+
+def test_relatives_are_what_one_overlap_serves() -> None:
+    nodes: list[AtMost | Equal] = [
+        dice_300(17, 40),
+        AtMost(Hamming(LONG), 7),
+        Equal(LONG),
+        AtMost(DICE, 0),
+        dice_300(17, 40),
+        AtMost(COSINE, 0),
+    ]
+    assert relatives(nodes) == [[nodes[0], nodes[1], nodes[2]]]
+    assert relatives([Equal(CODE), AtMost(SquaredEuclidean(POINT), 3)]) == []
+    large = Bilinear((Product(LONG, LONG, -3),), THREE_HUNDRED, 1 << 59, 1, 0, 1 << 61)
+    assert together([Equal(LONG), AtMost(large, 5)], None) is None, "numbers too large to be divided"
+
+
+@pytest.mark.parametrize("where", [None, HERE])
+def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None) -> None:
+    nodes = [dice_300(1, 2), dice_300(17, 40), AtMost(Hamming(LONG), 7)]
+    found = together(nodes, where)
+    assert found is not None
+    assert found.overlap.bits == max(plan.overlap_bits for plan in found.plans)
+    alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
+    assert found.weight < 0.6 * alone
+    assert {share.where for share in (found.overlap, *(plan.share for plan in found.plans))} == {where}
+
+
+def test_a_penalty_is_as_small_as_rows_of_zeros_allow() -> None:
+    """A row without a value overlaps with nothing: one more than the bound is enough."""
+    for plan in plans(dice_300(17, 40), False, HERE):
+        assert plan.share.penalty == 1
+    assert {plan.share.penalty for plan in plans(AtMost(Hamming(LONG), 7), False, HERE)} <= {8, 4}
+
+
+# -- compiler ------------------------------------------------------------------------------------------------
+
+
+def test_the_hamming_distance_of_the_paper_needs_five_bits_dummies_included() -> None:
+    program = compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot")
+    (share,), (lookup,) = program.shares, program.lookups
+    assert (share.bits, share.lane, share.penalty, lookup.bits) == (5, 8, 3, 5)
+    assert len(share.form.shifts) == 51
+    total = (np.arange(32)[:, None] + np.arange(32)) % 32
+    assert (lookup.truth == (total <= 2)).all()
+
+
+def test_of_what_says_the_same_the_lightest_is_taken() -> None:
+    """Dice is divided by five; a squared distance is as it was; a sum of two halves costs a bit less."""
+    grams, ones = Input("grams", 128, 1), Input("ones", 1, 128)
+    dice = Bilinear((Product(grams, grams, -20),), ones, 8, 8, -4 * 128, 16 * 128)
+    (share,) = compile_circuit(AtMost(dice, 0), "ot").shares
+    assert (share.bits, len(share.form.shifts)) == (8, 128 + 4)
+    (share,) = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot").shares
+    assert len(share.form.shifts) == 34
+
+
+def test_a_chain_of_digits_gives_the_sign() -> None:
+    program = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
+    (share,) = program.shares
+    assert (share.bits, len(program.lookups)) == (37, 12), "[MATHS §11.3]"
+    random = np.random.default_rng(0)
+    for value in [-1, 0, 1, *random.integers(-(10**9), 10**9, 100).tolist()]:
+        mine = int(random.integers(1 << share.bits))
+        yours = (value - mine) % (1 << share.bits)
+        state = index = 0
+        carry = (0, 0)
+        for lookup in program.lookups:
+            digit = lookup.shared[0]
+            assert isinstance(digit, Digit)
+            low, bits = digit.low, digit.bits
+            state = (mine >> low & ((1 << bits) - 1)) | (carry[0] << bits)
+            index = (yours >> low & ((1 << bits) - 1)) | (carry[1] << bits)
+            mask = int(random.integers(2))
+            carry = (mask, int(lookup.truth[state, index]) ^ mask)
+        assert (carry[0] ^ carry[1]) == (value < 0)
+
+
+def test_edits_take_one_share_a_place_and_lookups_of_few_bits() -> None:
+    """Under several bounds, they are counted once."""
+    text = Input("x", 12, 37)
+    program = compile_circuit(Edit(text, 2), "ot")
+    assert {(share.bits, share.exclusive, len(share.form.shifts)) for share in program.shares} == {
+        (5, True, 38)
+    }
+    assert len(program.shares) == 12
+    assert (len(program.lookups), sum(lookup.bits for lookup in program.lookups)) == (94, 309)
+    assert max(lookup.bits for lookup in program.lookups) == 6
+    program = compile_circuit(And((Edit(text, 2), Not(Edit(text, 1)))), "ot")
+    assert (len(program.shares), len(program.lookups) < 94 + 12) == (12, True)
+
+
+def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:
+    assert compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot").shares[0].penalty == 3
+    assert compile_circuit(Equal(BITS), "ot").shares[0].penalty == 1
+    assert compile_circuit(AtMost(DICE, 0), "ot").shares[0].penalty == 2
+    for circuit in (AtMost(COSINE, -20), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
+        program = compile_circuit(circuit, "ot")
+        assert [share.penalty for share in program.shares] == [0]
+        assert OwnBit(None) in program.lookups[-1].own
+
+
+def test_lookups_read_only_what_was_made_before_them_and_stay_small() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        program = compile_circuit(random_circuit(random), "ot")
+        assert sorted(i for level in program.levels for i in level) == list(range(len(program.lookups)))
+        assert program.levels[-1] == [len(program.lookups) - 1]
+        assert all(lookup.truth.shape == (1 << lookup.bits,) * 2 for lookup in program.lookups)
+        assert all(lookup.bits <= 8 for lookup in program.lookups)
+    leaf = AtMost(AHEAD, 100)
+    once, twice = compile_circuit(And((leaf,)), "ot"), compile_circuit(And((leaf, Not(leaf))), "ot")
+    assert len(once.lookups) == len(twice.lookups), "a comparison that occurs twice is made once"
+
+
+def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:
+    wide = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
+    assert all(share.penalty == 0 for share in compile_circuit(wide, "ot").shares)
+    small = AtMost(SquaredEuclidean(Input("x", 2, 255)), 100)
+    assert all(share.penalty > 0 for share in compile_circuit(small, "ot").shares)
+
+
+def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand predicates may stand in a partner's agreement. So may a score that no ring holds."""
+    texts = [Edit(Input(f"t{i}", 24, 63), 3) for i in range(300)]
+    part = Graded(((Equal(LONG), 1 << 62),), 0)
+    monkeypatch.setattr(compiler, "MOST_LOOKUPS", 1 << 10)
+    for circuit in (Reaches(tuple(Graded(((text, 9),), -9) for text in texts), 1), Reaches((part, part), 2)):
+        with pytest.raises(UnsupportedError):
+            compile_circuit(circuit, "ot")
+
+
+def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
+    build = Build("ot")
+    parts = tuple(Graded(((Edit(Input("t", 5, 9), i), 9 - i), (AtMost(AHEAD, i), -i)), -9) for i in range(3))
+    build.answer(And((Reaches(parts, 1), AtMost(DICE, 0))))
+    assert build.weight == build.finish(None).weight
+
+
+# -- formula -------------------------------------------------------------------------------------------------
+
+Kinds = ("all", "any", "not")
+
+
+def random_formula(random: Generator, count: int, depth: int) -> Formula | OfFormula:
+    kind = random.choice([*Kinds, "wire"]) if depth else "wire"
+    if kind == "wire":
+        return Bit(int(random.integers(count)))
+    if kind == "not":
+        return Formula("not", (random_formula(random, count, depth - 1),))
+    parts = [random_formula(random, count, depth - 1) for _ in range(random.integers(0, 7))]
+    return join("all" if kind == "all" else "any", parts)
+
+
+def value_of(formula: Formula | OfFormula, known: dict[OfFormula, bool]) -> bool:
+    if not isinstance(formula, Formula):
+        return known[formula]
+    parts = [value_of(part, known) for part in formula.parts]
+    return {"all": all(parts), "any": any(parts), "not": not all(parts)}[formula.kind]
+
+
+def test_shrinking_bounds_every_part_and_keeps_the_value() -> None:
+    random, shrunk = np.random.default_rng(0), 0
+    for _ in range(200):
+        formula = random_formula(random, 12, 3)
+        steps: list[Formula | OfFormula] = []
+
+        def evaluate(part: Formula | OfFormula, steps: list[Formula | OfFormula] = steps) -> Bit:
+            assert len(wires(part)) <= 4
+            steps.append(part)
+            return Bit(100 + len(steps) - 1)
+
+        small = shrink(formula, 4, evaluate)
+        assert len(wires(small)) <= 4
+        shrunk += bool(steps)
+        known: dict[OfFormula, bool] = {Bit(i): bool(random.integers(2)) for i in range(12)}
+        expected = value_of(formula, known)
+        for i, step in enumerate(steps):
+            known[Bit(100 + i)] = value_of(step, known)
+        assert value_of(small, known) == expected
+    assert shrunk > 20
+
+
+def test_a_truth_table_is_the_formula_for_every_state_and_index() -> None:
+    a, b, own = Bit(0), Bit(1), OwnBit(None)
+    formula = join("all", [Formula("not", (a,)), join("any", [b, own])])
+    truth = truth_of(formula, (a, b, own))
+    for state, index in itertools.product(range(8), range(8)):
+        bit_a, bit_b = ((state ^ index) & 1) != 0, ((state ^ index) >> 1 & 1) != 0
+        both = (state & index) >> 2 != 0
+        assert truth[state, index] == ((not bit_a) and (bit_b or both))
+    assert truth_of(Formula("all", ()), ()).tolist() == [[True]]
+    assert truth_of(Formula("any", ()), (OwnBit(None),)).tolist() == [[False, False]] * 2
+
+
+# -- distance ------------------------------------------------------------------------------------------------
+
+SEVEN, NUMBERS, OWN = Input("bits", 7, 1), Input("numbers", 7, 50), Input("own", 1, 90)
+FORM = form_of(Bilinear((Product(SEVEN, NUMBERS, -12), Product(SEVEN, SEVEN, 5)), OWN, 2, -3, -5000, 5000))
+
+
+class OneBatch:
+    """One batch of ragged strips, and rows for it."""
+
+    def __init__(self, bits: int, group: int = 4) -> None:
+        random = np.random.default_rng(bits)
+        self.share = NumberShare(FORM, bits, 0, 0)
+        over = blocks(random, [3, 1, 40], [5, 1, 33], 50)
+        (self.batch,) = list(batches(over, Limit(10_000), group))
+        self.rows = {
+            side: {of.name: random.integers(0, of.high + 1, (50, of.length)) for of in (SEVEN, NUMBERS, OWN)}
+            for side in Side
+        }
+        self.places = {Side.A: self.batch.a_rows, Side.B: self.batch.b_rows}
+
+    def read(self, side: Side) -> Callable[[Input], NDArray[np.int64]]:
+        return lambda of: self.rows[side][of.name][self.places[side]]
+
+    def own(self, side: Side) -> NDArray[np.int64]:
+        part = own_part(FORM, side, self.read(side), len(self.places[side]))
+        return self.batch.of_a(part) if side is Side.A else self.batch.of_b(part)
+
+    def run(
+        self, sessions: Sessions, change: Callable[[NDArray[Any]], None] = lambda sent: None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A's and B's shares."""
+        a, b = sessions
+        bits = choice_bits(FORM, self.read(Side.A))
+        choices = np.zeros(padded_count(bits.size), dtype=np.uint8)
+        choices[: bits.size] = 1 - bits.reshape(-1)
+        corrections = np.empty(correction_words(bits.size, a.receiver.rate), dtype=np.uint64)
+        packed = np.packbits(choices, bitorder="little").view("<u8")
+        (mine,) = [t.rows[: bits.size].copy() for t in a.receiver.extend(packed, corrections, bits.size)]
+        (theirs,) = [t.rows[: bits.size].copy() for t in b.sender.extend(corrections, bits.size)]
+        batch = self.batch
+        size = correction_bytes(self.share, batch.columns)
+        sums = np.empty(sum_bytes(self.share, len(batch.width), len(batch.members)) // 8, dtype=np.uint64)
+        sent = np.empty(size * 8 // self.share.lane, dtype=f"u{self.share.lane // 8}")
+        factor = factors(FORM, self.read(Side.B))
+        of_b, of_a = self.own(Side.B), self.own(Side.A)
+        pi, delta = b.sender.pi, b.sender.delta
+        right = send_distance(pi, self.share, theirs, delta, batch, factor, of_b, Parts(sums, sent))
+        change(sent)
+        left = receive_distance(a.receiver.pi, self.share, mine, batch, bits, of_a, Parts(sums, sent))
+        return left, right
+
+    def expected(self) -> NDArray[np.int64]:
+        a = {name: rows[self.batch.of_a(self.batch.a_rows)] for name, rows in self.rows[Side.A].items()}
+        b = {name: rows[self.batch.of_b(self.batch.b_rows)] for name, rows in self.rows[Side.B].items()}
+        total = -12 * (a["bits"] * b["numbers"]).sum(1) + 5 * (a["bits"] * b["bits"]).sum(1)
+        return total + 2 * a["own"][:, 0] - 3 * b["own"][:, 0]
+
+
+@pytest.mark.parametrize(
+    ("bits", "group"), [(1, 4), (3, 2), (8, 1), (9, 3), (16, 6), (17, 1), (31, 4), (33, 2), (62, 6)]
+)
+def test_the_shares_add_up_to_the_value(sessions: Callable[[int], Sessions], bits: int, group: int) -> None:
+    world = OneBatch(bits, group)
+    left, right = world.run(sessions(4))
+    total = (left.astype(np.uint64) + right.astype(np.uint64)) & np.uint64((1 << bits) - 1)
+    assert (total == world.expected().astype(np.uint64) & np.uint64((1 << bits) - 1)).all()
+    assert max(left.max(), right.max()) < 1 << bits
+    assert left.dtype.itemsize * 8 == world.share.lane
+    if bits > 30:
+        again = world.run(sessions(4))
+        assert all((x != y).mean() > 0.99 for x, y in zip((left, right), again, strict=True))
+
+
+def test_terms_with_a_power_of_two_are_sent_in_fewer_bits() -> None:
+    assert OneBatch(9).share.widths.tolist() == [7] * 7 + [9] * 7
+    assert OneBatch(1).share.widths.tolist() == [0] * 7 + [1] * 7
+
+
+def test_padding_that_is_not_zero_is_refused(sessions: Callable[[int], Sessions]) -> None:
+    def spoil(sent: NDArray[Any]) -> None:
+        sent[-1] |= 1 << 7
+
+    with pytest.raises(PeerError):
+        OneBatch(8).run(sessions(4), spoil)
+
+
+# -- lookup --------------------------------------------------------------------------------------------------
+
+
+def asked_bits(sessions: Sessions, truth: NDArray[Any], state: Bytes, index: Bytes) -> tuple[Any, Any, Any]:
+    """A's tables of bits as they travel, with what A adds to all entries; B's masks; B's size."""
+    a, b = sessions
+    bits, count = len(truth[0]).bit_length() - 1, len(index)
+    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
+    masks = ask(b.receiver, index, bits, question)
+    share = np.random.default_rng(bits).integers(0, 2, count).astype(np.uint64)
+    tables = answer(a.sender, pick(pack_truth(truth), state), count, bits, question)
+    return to_wire(tables ^ (np.uint64(0) - share)[:, None], bits), masks[:count], share.astype(np.int64)
+
+
+@pytest.mark.parametrize("lane", [8, 16])
+@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits: int, lane: int) -> None:
+    """What B opens is uniform whatever the state, and every bit of the other entries looks random.
+
+    Each frequency is within 5.2 standard deviations of a half: false-alarm rate 2e-7 a bit, under 1e-3 in
+    all.
+    """
+    a, b = sessions(4)
+    count, random = 20_000, np.random.default_rng(200 + bits)
+    one = np.dtype(f"u{lane // 8}")
+    numbers = random.integers(0, 9, (2, 1 << bits)).astype(one)
+    index = random.integers(0, 1 << bits, count).astype(np.uint8)
+    mine = random.integers(0, (1 << lane) - 1, count, dtype=one, endpoint=True)
+    for state in (0, 1):
+        states = np.full(count, state, dtype=np.uint8)
+        question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
+        masks = ask(b.receiver, index, bits, question, lane)[:count]
+        tables = answer(a.sender, pick_numbers(numbers, states, mine), count, bits, question, lane)
+        seen = from_wire(to_wire(tables, bits, lane), bits, lane) ^ masks
+        entries = seen.view(one)[:, : 1 << bits]
+        for j in range(1 << bits):
+            own = np.unpackbits(entries[index == j, j].copy().view(np.uint8).reshape(-1, lane // 8), axis=1)
+            assert (abs(own.mean(0) - 0.5) < 5.2 * 0.5 / np.sqrt(len(own))).all()
+            # Whoever could take A's share from another entry would know the state.
+            others = entries[index != j, j] + mine[index != j] - numbers[state, j]
+            guess = np.unpackbits(others.view(np.uint8).reshape(-1, lane // 8), axis=1)
+            assert (abs(guess.mean(0) - 0.5) < 5.2 * 0.5 / np.sqrt(len(guess))).all()
+
+
+@pytest.mark.parametrize("bits", range(1, 9))
+def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
+    sessions: Callable[[int], Sessions], bits: int
+) -> None:
+    """What B can open of a table that A masked: every bit but its own is a constant 0 or looks random.
+
+    A's sharing bit is what a second bit would betray. Each frequency is within 5.2 standard deviations of a
+    half: false-alarm rate 2e-7 a bit, under 1e-4 for all of them.
+    """
+    a, b = sessions(4)
+    count = 20_000
+    random = np.random.default_rng(100 + bits)
+    truth = random.random((3, 1 << bits)) < 0.5
+    state = random.integers(0, 3, count).astype(np.uint8)
+    index = random.integers(0, 1 << bits, count).astype(np.uint8)
+    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
+    masks = ask(b.receiver, index, bits, question)[:count]
+    tables = answer(a.sender, pick(pack_truth(truth), state), count, bits, question)
+    share = random.integers(0, 2, count).astype(np.uint64)
+    wire = to_wire(tables ^ (np.uint64(0) - share)[:, None], bits)
+    sent = np.unpackbits(wire.reshape(count, -1), axis=1, bitorder="little").astype(np.int64)
+    known = np.unpackbits(masks.view(np.uint8).reshape(count, -1), axis=1, bitorder="little")
+    seen = sent ^ known[:, : sent.shape[1]]
+    assert not sent[:, 1 << bits :].any(), "bits beyond the table's entries left A"
+    for entry in range(1 << bits):
+        others = index != entry
+        guess = seen[others, entry] ^ share[others].astype(np.int64) ^ truth[state[others], entry]
+        assert abs(guess.mean() - 0.5) < 5.2 * 0.5 / np.sqrt(others.sum())
+    own = seen[np.arange(count), index]
+    assert (own == truth[state, index] ^ share.astype(np.bool_)).all()
+
+
+# -- scores --------------------------------------------------------------------------------------------------
+
+SEX, KNOWN = Input("sex", 1, 2), Input("sex known", 1, 1)
+SMALL = Graded(((And((Equal(SEX), Both(KNOWN))), 3), (Not(Both(KNOWN)), 0)), -4)
+NAME = Graded(
+    (
+        (And((AtMost(Hamming(LONG), 0), Both(HERE))), 6),
+        (And((AtMost(Hamming(LONG), 90), Both(HERE))), 2),
+        (Not(Both(HERE)), 0),
+    ),
+    -5,
+)
+
+
+def program_of(*parts: Graded, least: int = 2) -> Program:
+    return compile_circuit(Reaches(parts, least), "ot")
+
+
+def test_a_small_field_needs_no_lookup() -> None:
+    program = program_of(SMALL, Graded(((Both(THERE), 5),), -1))
+    (share,) = program.shares
+    assert isinstance(share.form.of, Added)
+    # Three sexes and none; a bit: one term less than there are kinds of rows.
+    assert program.terms == 3 + 1
+    assert all(lookup.lane == 1 for lookup in program.lookups)
+    assert [part.shares for part in program.sums] == [((0, -1),)]
+
+
+def test_levels_share_one_overlap_and_a_missing_value_is_no_wire() -> None:
+    program = program_of(PEOPLE.parts[0], least=1)
+    assert [len(share.form.shifts) for share in program.shares if len(share.form.shifts) > 100] == [128]
+    assert sum(isinstance(share.form.of, Rest) for share in program.shares) == 2
+    (weight,) = [lookup for lookup in program.lookups if lookup.lane > 1]
+    assert (weight.bits, weight.own) == (2, ())
+    assert {share.where for share in program.shares} == {Input("given present", 1, 1), None}
+
+
+def test_the_people_of_the_benchmark() -> None:
+    """What a price is made of: products, OTs of lookups, and levels that wait for each other."""
+    program = compile_circuit(PEOPLE, "ot")
+    assert program.terms < 680
+    assert sum(-(-lookup.bits // 2) for lookup in program.lookups) <= 37
+    assert len(program.levels) <= 4
+    assert [len(share.form.shifts) for share in program.shares].count(128) == 3
+
+
+def test_a_table_says_what_the_plain_interpreter_says() -> None:
+    made = table_of(SMALL)
+    assert made is not None
+    sex, known = (grid.reshape(-1, 1) for grid in np.meshgrid(np.arange(3), np.arange(2)))
+    rows = {SEX.name: sex, KNOWN.name: known}
+    left, right = (grid.reshape(-1) for grid in np.meshgrid(np.arange(6), np.arange(6)))
+    expected = weigh(SMALL, rows, rows, left, right)
+    cell = sex[:, 0] * 2 + known[:, 0]
+    assert (made.weights[made.kinds[cell[left]], cell[right]] == expected).all()
+    assert len(made.weights) == 4
+    assert table_of(NAME) is None
+    assert table_of(Graded(((Both(HERE), 3),), 3)) is None
+
+
+def test_dummies_that_cannot_reach_a_score_cost_nothing() -> None:
+    assert most_without_values(SMALL) == 0
+    assert most_without_values(Graded(((Equal(BITS), 3),), -4)) == 3
+    for least in (-3, 0, 1):
+        last = program_of(SMALL, NAME, least=least).lookups[-1]
+        assert (OwnBit(None) in last.own) == (least <= 0)
+
+
+def test_a_score_that_is_always_or_never_reached_is_a_constant() -> None:
+    for least in (-9, 10):
+        (lookup,) = program_of(NAME, SMALL, least=least).lookups
+        assert lookup.own == (OwnBit(None),)
+    assert program_of(NAME, SMALL, least=-8).terms > 300
+
+
+def test_levels_that_weigh_the_same_are_not_compared() -> None:
+    assert program_of(Graded(((Equal(LONG), 2),), 2), SMALL).terms == program_of(SMALL).terms
+
+
+class Seen:
+    """What the two sides hold after a batch of the benchmark's score, for pairs whose levels are known."""
+
+    def __init__(self, world: World, rows: int = 120) -> None:
+        self.program = compile_circuit(PEOPLE, "ot")
+        (batch,) = batches(Blocks.whole(rows, rows), Limit(rows * rows), 4)
+        tables = [_alike(make_up_table(PEOPLE, side, rows)) for side in Side]
+        self.sides = []
+        for session, own in zip(world.fresh(), tables, strict=True):
+            ends, entropy = session.ends((False, False)), session.ot.entropy
+            self.sides.append(BatchSide(ends, entropy, self.program, batch, OwnRows(own.inputs, own.real)))
+        self.answers = run_pair(run_a(self.sides[0]), run_b(self.sides[1]))
+        left, right = np.repeat(np.arange(rows), rows), np.tile(np.arange(rows), rows)
+        zero = [_without_dummies(own) for own in tables]
+        self.levels = [weigh(part, zero[0], zero[1], left, right) for part in PEOPLE.parts]
+
+    def numbers(self) -> list[NDArray[Any]]:
+        """All that is shared, of both sides, as bits (pairs, bits)."""
+        found = []
+        for side in self.sides:
+            found += [
+                bits[:, None] for number, bits in side.bits.items() if number < len(side.program.lookups) - 1
+            ]
+            found += [_as_bits(values, 8 * values.itemsize) for values in side.numbers.values()]
+            for share, values in zip(side.program.shares, side.shares, strict=True):
+                if share.form.shifts:
+                    found.append(_as_bits(values, share.bits))
+        return found
+
+
+def _alike(own: Table) -> Table:
+    """Rows of few kinds, half of them with slips, so that every level occurs often."""
+    random, rows = np.random.default_rng(6), len(own.real)
+    for name, values in own.inputs.items():
+        if name.endswith(" bits"):
+            values[:] = random.integers(0, 2, (4, values.shape[1]))[np.arange(rows) % 4]
+            values[::2] ^= random.random(values[::2].shape) < 0.06
+    for name in [name for name in own.inputs if name.endswith(" ones")]:
+        own.inputs[name][:] = own.inputs[name.replace("ones", "bits")].sum(axis=1, keepdims=True)
+    return own
+
+
+def _without_dummies(own: Table) -> dict[str, NDArray[np.int64]]:
+    return {name: values * own.real[:, None] for name, values in own.inputs.items()}
+
+
+def _as_bits(values: NDArray[Any], bits: int) -> NDArray[Any]:
+    return (values[:, None] >> np.arange(bits, dtype=values.dtype)) & values.dtype.type(1)
+
+
+def test_what_a_side_holds_tells_nothing_of_levels(world_of: Callable[[str], World]) -> None:
+    """For every level of every field, each bit of every share is a fair coin to each side by itself.
+
+    Each frequency is within 6 standard deviations of a half: false-alarm rate 2e-9 for each of some 6,000.
+    """
+    seen = Seen(world_of("ot"))
+    assert 1000 < seen.answers[0].sum() < 10_000
+    held, tested = seen.numbers(), 0
+    for part, weights in zip(PEOPLE.parts, seen.levels, strict=True):
+        assert set(np.unique(weights)) == set(part.weights)
+        for level in part.weights:
+            pairs = np.flatnonzero(weights == level)
+            assert len(pairs) > 100
+            assert all(_is_fair(bits[pairs]) for bits in held)
+            # It would be seen if the level stood anywhere in the clear.
+            assert not _is_fair((weights == part.weights[0])[pairs, None])
+            tested += sum(bits.shape[1] for bits in held)
+    assert tested > 5000
+
+
+def _is_fair(bits: NDArray[Any]) -> bool:
+    return bool((abs(bits.mean(axis=0) - 0.5) <= 6 * 0.5 / np.sqrt(len(bits))).all())
+
+
+# -- random scores -------------------------------------------------------------------------------------------
+
+ONES = Input("ones", 1, LONG.length)
+SCORED = 24
+
+
+def dice(of: Input, count: Input, above: int, below: int) -> Node:
+    """2·below·⟨a, b⟩ ≥ above·(|a| + |b|), as a form whose least and greatest values are known."""
+    low, high = of.length * (2 * above - below), above * of.length
+    return AtMost(Bilinear((Product(of, of, -below),), count, above, above, low, high), 0)
+
+
+def levels_of(random: np.random.Generator) -> list[Node]:
+    """Levels of one similarity, in whatever order."""
+    near, far = int(random.integers(0, 5)), int(random.integers(100, 160))
+    found: list[list[Node]] = [
+        [dice(BITS, COUNT, 1, 2), dice(BITS, COUNT, 4, 10)],
+        [AtMost(Hamming(LONG), near), AtMost(Hamming(LONG), far)],
+        [Equal(CODE)],
+        [
+            AtMost(Hamming(BITS), 0),
+            AtMost(Hamming(BITS), int(random.integers(1, 4))),
+            AtMost(Hamming(BITS), 5),
+        ],
+        [Equal(BITS), Equal(CODE)],
+        [dice(LONG, ONES, 1, 2), dice(LONG, ONES, 17, 40), dice(LONG, ONES, 7, 20)],
+    ]
+    chosen = found[random.integers(len(found))]
+    return chosen if random.random() < 0.7 else chosen[::-1]
+
+
+def people_score(random: np.random.Generator) -> Reaches:
+    """A score in which every level needs a value on both sides."""
+    parts = []
+    for _ in range(random.integers(1, 6)):
+        present, found = Both([HERE, THERE][random.integers(2)]), levels_of(random)
+        weights = random.integers(-20, 20, len(found) + 2, endpoint=True).tolist()
+        levels: list[tuple[Node, int]] = [
+            (And((level, present)), weight) for level, weight in zip(found, weights, strict=False)
+        ]
+        if random.random() < 0.8:
+            levels.append((Not(present), weights[-2] if random.random() < 0.5 else 0))
+        parts.append(Graded(tuple(levels), weights[-1]))
+    low, high = (sum(end(part.weights) for part in parts) for end in (min, max))
+    return Reaches(tuple(parts), int(random.integers(low, high, endpoint=True)))
+
+
+def rows_of(random: np.random.Generator, circuit: Node, side: Side) -> Table:
+    """Rows that are often alike, half of them dummies, with counts that fit their filters."""
+    found = table(random, circuit, side, SCORED, real=0.5)
+    for name, values in found.inputs.items():
+        if name.endswith("here"):
+            values[:] = random.random(values.shape) < 0.7
+        elif name in ("long", "bits", "code"):
+            values[random.random(SCORED) < 0.4] = values[0] if random.random() < 0.5 else 1
+    for count, of in (("ones", "long"), ("count", "bits")):
+        if count in found.inputs and of in found.inputs:
+            found.inputs[count][:] = found.inputs[of].sum(axis=1, keepdims=True)
+    return found
+
+
+@pytest.mark.parametrize("programs", [5, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["ot", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ot silent", "ot field=4"))]
+)
+def test_random_scores_of_people(name: str, programs: int) -> None:
+    world, random = World(name), np.random.default_rng(programs)
+    without = matches = 0
+    for _ in range(programs):
+        people = random.random() < 0.6
+        circuit = (
+            people_score(random) if people else random_score(random, int(random.choice([1, 3, 20, 300])))
+        )
+        a, b = (rows_of(random, circuit, side) for side in Side)
+        lookups = compile_circuit(circuit, "ot").lookups
+        without += bool(lookups) and OwnBit(None) not in lookups[-1].own
+        matches += world.check(circuit, blocks(random, [3, 10, 1], [12, 7, 5], SCORED), a, b)
+    assert without > programs / 10
+    assert matches > programs
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_those_asked_for_and_dummies_are_zero(order: str) -> None:
+    """However the table lies in memory."""
+    for count in (0, 40):
+        random = np.random.default_rng(count)
+        values = np.array(random.integers(0, 1 << 40, (50, 7)), order=order)  # type: ignore[call-overload]
+        rows, there = random.integers(0, 50, count), random.random(count) < 0.5
+        for writeable in (True, False):
+            values.flags.writeable = writeable
+            found = read_rows(values, rows, there)
+            assert (found == values[rows] * there[:, None]).all()
+            assert found.T.flags.c_contiguous
+
+
+# -- settings ------------------------------------------------------------------------------------------------
+
+HAMMING = compile_circuit(RULES["hamming50"], "ot")
+
+
+def square(width: int, blocks: int = 1) -> Blocks:
+    return Blocks.of_sizes(np.full(blocks, width), np.full(blocks, width))
+
+
+def groups_of(settings: Settings, *widths: int) -> list[int]:
+    sizes = np.array(widths)
+    return settings.groups(HAMMING, Blocks.of_sizes(sizes, sizes)).tolist()
+
+
+def test_groups_and_fields_grow_with_the_block_and_with_the_slowness_of_the_line() -> None:
+    slow, fast = Settings(Network(10, 20)), Settings(Network(10_000, 1))
+    assert groups_of(USUAL, 1, 8, 32, 100, 1000) == [1, 1, 2, 4, 4]
+    assert (groups_of(slow, 1, 1000), groups_of(fast, 1, 1000)) == ([1, 6], [1, 2])
+    assert groups_of(Settings(group=3), 1, 1000) == [3, 3]
+    sizes = np.array([1000, 0, 3]), np.array([1000, 9, 0])
+    assert USUAL.groups(HAMMING, Blocks.of_sizes(*sizes)).tolist()[0] == 4
+    assert USUAL.groups(HAMMING, Blocks.of_sizes(np.zeros(0, int), np.zeros(0, int))).shape == (0,)
+    assert (USUAL.k, USUAL.saves, fast.k, fast.saves) == (8, True, 4, False)
+    assert not Settings(silent=False).saves
+    assert Settings(field=2).k == 2
+    with pytest.raises(ValueError, match="k is"):
+        next(set_up(Side.A, 3, Fixed("a")))
+
+
+def test_bytes_a_pair_between_two_organisations() -> None:
+    for rule, width, most in (
+        ("hamming50", 1000, 16),
+        ("hamming50", 100, 22),
+        ("hamming50", 32, 37),
+        ("euclidean2d", 1000, 80),
+        ("dice128", 1000, 70),
+        ("dice1024", 1000, 400),
+    ):
+        over = square(width, 10**6 // width**2)
+        assert price(RULES[rule], over).bytes / over.pairs < most
+
+
+def test_a_group_that_the_rule_did_not_choose_would_take_longer_by_its_own_account() -> None:
+    over = square(1000)
+    (chosen,) = USUAL.groups(HAMMING, over).tolist()
+    times = {group: float(USUAL._time(HAMMING, over, group)[0]) for group in GROUPS}
+    assert times[chosen] == min(times.values())
+
+
+# -- supply --------------------------------------------------------------------------------------------------
+
+NEW = (Use(), Use())
+
+
+def test_few_pairs_stay_with_softspoken_and_many_do_not() -> None:
+    """What a session has used before counts."""
+    few, many = np.array([[100], [1000]]), np.array([[100], [USUAL.many]])
+    assert schedule(few, NEW, USUAL).silent == (False, False)
+    assert schedule(many, NEW, USUAL).silent == (False, True)
+    assert schedule(many, NEW, Settings(silent=False)).silent == (False, False)
+    assert schedule(many, NEW, Settings(Network(1000, 1))).silent == (False, False)
+    half = np.array([[0], [USUAL.many // 2]])
+    first = schedule(half, NEW, USUAL)
+    assert first.silent == (False, False)
+    assert schedule(half, first.after, USUAL).silent == (False, True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 9000)), max_size=12), st.integers(0, 5000))
+def test_every_batch_finds_what_it_asks_for(counts: list[tuple[int, int]], many: int) -> None:
+    settings = Settings(many=many, code=FEW)
+    needed = np.array(counts, dtype=np.int64).reshape(-1, 2).T
+    plan = schedule(needed, NEW, settings)
+    ready, first = [0, 0], 0
+    for stage in plan.stages:
+        assert any(stage.feeds) or first == 0
+        for way in (0, 1):
+            ready[way] += stage.feeds[way] * settings.codes[way].outputs
+            if plan.silent[way]:
+                ready[way] -= int(needed[way, first : stage.last].sum())
+            assert ready[way] >= 0 or not plan.silent[way]
+        first = stage.last
+    assert first == needed.shape[1]
+    assert [use.ready for use in plan.after] == ready
+    assert all(r < code.outputs for r, code in zip(ready, settings.codes, strict=True))
+
+
+def test_both_ends_of_a_reserve_stay_together_over_many_evaluations() -> None:
+    """Distances and lookups from reserves, through feeds within an evaluation and between them."""
+    circuit, settings = AtMost(Hamming(BITS), 3), Settings(many=0, code=Parameters(7, 64, 6))
+    engine, random = OtEngine(settings), np.random.default_rng(0)
+    a, b = run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")))
+    fed: list[int] = []
+    for rows in (1, 40, 3, 60):
+        over = Blocks.whole(rows, rows)
+        tables = [
+            Table(
+                {of.name: random.integers(0, 2, (rows, of.length)) for of in inputs(circuit, side)},
+                random.random(rows) < 0.8,
+            )
+            for side in Side
+        ]
+        both = run_pair(
+            engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1])
+        )
+        expected = match(circuit, over, *tables)
+        assert all((answer == expected).all() for answer in both)
+        assert a.used == b.used
+        assert reserves(a) == reserves(b) == tuple(use.ready for use in a.used)
+        fed.append(a._sender.rounds + a._receiver.rounds)
+    assert fed == [2, 3, 3, 5]
+
+
+def reserves(session: OtSession) -> tuple[int, int]:
+    """What one side has in its reserves, for distances and for lookups."""
+    mine = session._receiver.available, session._sender.available
+    return mine if session.side is Side.A else mine[::-1]
+
+
+# -- single --------------------------------------------------------------------------------------------------
+
+PAIRS = 300
+USED = Use(made=MANY)
+FAR_APART = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
+CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
+
+
+def alone_pairs(count: int) -> Blocks:
+    """Pairs of rows that are not in order on B's side."""
+    ones = np.ones(count, np.int64)
+    return Blocks(np.arange(count), ones, np.arange(count)[::-1].copy(), ones)
+
+
+def shared_rows(count: int) -> Blocks:
+    """So many rows of A against one of B, and then others."""
+    pairs = alone_pairs(PAIRS - count)
+    a_counts, b_counts = np.append(pairs.a_counts, count), np.append(pairs.b_counts, 1)
+    return Blocks(np.arange(PAIRS), a_counts, np.append(pairs.b_rows, PAIRS - 1), b_counts)
+
+
+def outcome(circuit: Node, engine: OtEngine, over: Blocks) -> tuple[list[bool], str]:
+    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
+    a, b = run_pair(engine.set_up(Side.A, Seeded("a")), engine.set_up(Side.B, Seeded("b")))
+    wire = Wire()
+    found, other = run_pair(
+        engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1]), wire
+    )
+    assert (found == other).all()
+    return found.tolist(), wire.digest
+
+
+@pytest.mark.parametrize("circuit", [*CIRCUITS.values(), FAR_APART], ids=[*CIRCUITS, "wide"])
+def test_answers_and_bytes_are_those_of_stretches_of_one_row(
+    circuit: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In lanes of 8 to 64 bits, and where letters are shared_rows bit by bit."""
+    check(circuit, OtEngine(), alone_pairs(PAIRS), monkeypatch)
+
+
+def test_a_row_of_b_may_meet_several_that_are_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(RULES["hamming50"], OtEngine(Settings(group=1)), shared_rows(20), monkeypatch)
+
+
+def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers are right, and all is as without loops of its own."""
+    found = outcome(circuit, engine, over)
+    monkeypatch.setattr(ot_batch, "stands_alone", lambda batch: False)
+    assert outcome(circuit, engine, over) == found
+    ideal = IdealEngine()
+    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
+    sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
+    parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
+    assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
+
+
+def test_two_products_of_a_bit_take_two_words_of_one_hash() -> None:
+    """Bits 0 and 1 serve two terms, bits 2 and 3 one; H is asked for in tiles that end within a bit."""
+    node = And(tuple(AtMost(SquaredEuclidean(Input("x", 1, 3)), bound) for bound in (1, 2, 4)))
+    program, pairs = compile_circuit(Opened(node, 0), "ot"), 5
+    rows = np.random.default_rng(1).integers(0, 1 << 64, (4 * pairs, 2), dtype=np.uint64) & CLEAR
+    tiles = [Tile(0, rows[:7]), Tile(7, rows[7:])]
+    found = hash_known(Permutation(), program, iter(tiles), pairs)
+    inner, outer = hash_blocks(Permutation(), rows)
+    low, high = (inner ^ outer).astype(found.dtype).T.reshape(2, 4, pairs)
+    assert np.array_equal(found[0], np.concatenate([low, high[:2]]))
+
+
+def test_batches_are_large_and_what_is_under_way_at_once_is_bounded() -> None:
+    for rule in RULES.values():
+        program = compile_circuit(rule, "ot")
+        pairs, ones = batch_limit(program, alone=True).most, np.ones(40_000, np.int64)
+        assert pairs >= min(1 << 15, 400_000 // program.terms)
+        assert batch_sizes(program, (1, 1), BatchShape(pairs, pairs, pairs, pairs)).total <= 1 << 22
+        sizes = shapes(Blocks.of_sizes(ones, ones), batch_limit(program, alone=True))
+        plan = schedule(needs(program, sizes), (USED, USED), USUAL)
+        assert max(max(stage.feeds) for stage in plan.stages) <= 2
+
+
+# -- engine --------------------------------------------------------------------------------------------------
+
+OT_WIRE = "d180ae55d65b71310ddec119a7bd0a6db3d20a3a530f694fb2cb2cc2e0c691bd"
+SCORE_WIRE = "3cf55d1a86e826315f5951628579d45974515c789761f1186787d8beb0887fd3"
+SILENT_WIRE = "b93db99d4cc6b1e070e087b14284dab563c97b59ac75e574a412f51cfb2ac867"
+Bytes = NDArray[np.uint8]
+OtSessions = tuple[OtSession, OtSession]
+CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
+WIDE = Reaches((Graded(((Equal(BITS), 9_000), (AtMost(Hamming(BITS), 3), 70_000)), -5),) * 2, 3)
+"""Its weights take lookups with tables of many blocks."""
+SCORE = Reaches(
+    (
+        Graded(((Equal(BITS), 7), (AtMost(Hamming(BITS), 3), 2)), -3),
+        Graded(((AtMost(SquaredEuclidean(POINT), 400), 4),), -1),
+        Graded(((Equal(BITS), 1), (Equal(POINT), 9)), 0),
+    ),
+    4,
+)
+
+
+def both(
+    sessions: OtSessions, circuit: Node, over: Blocks, a: Table, b: Table
+) -> tuple[Party[Any], Party[Any]]:
+    engine = OtEngine(sessions[0].settings)
+    return engine.evaluate(sessions[0], circuit, over, a), engine.evaluate(sessions[1], circuit, over, b)
+
+
+def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Traced, Traced]]:
+    pis, engine = (Traced(), Traced()), OtEngine(settings)
+    made = run_pair(engine.set_up(Side.A, Fixed("a"), pis[0]), engine.set_up(Side.B, Fixed("b"), pis[1]))
+    return made, pis
+
+
+@pytest.mark.parametrize(
+    ("name", "circuit"),
+    [
+        ("ot", CIRCUIT),
+        ("ot silent", CIRCUIT),
+        *(pytest.param("ot field=4", of, marks=pytest.mark.slow) for of in (CIRCUIT, PEOPLE, WIDE)),
+        *(
+            pytest.param(name, of, marks=pytest.mark.slow)
+            for name in ("ot", "ot silent")
+            for of in (PEOPLE, WIDE)
+        ),
+    ],
+)
+def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str, circuit: Node) -> None:
+    made, pis = traced_sessions(OT[name])
+    random = np.random.default_rng(0)
+    a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
+    for over in (Blocks.whole(20, 20), Blocks.whole(3, 20), Blocks.whole(1, 1)):
+        run_pair(*both(made, circuit, over, a, b))
+    assert all(len(np.concatenate(pi.seen)) > 10_000 for pi in pis)
+    assert [pi.repeated() for pi in pis] == [0, 0]
+
+
+def test_the_trace_notices_numbers_that_come_back() -> None:
+    made, pis = traced_sessions()
+    random = np.random.default_rng(0)
+    a, b = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
+    for _ in range(2):
+        for session in made:
+            for end in (session.ot.sender, session.ot.receiver):
+                end._block = 0
+        run_pair(*both(made, CIRCUIT, Blocks.whole(3, 3), a, b))
+    assert all(pi.repeated() for pi in pis)
+
+
+def counted_table(rows: int, step: int) -> Table:
+    """Rows that no library can change."""
+    columns = {of.name: np.arange(rows * of.length) * step % (of.high + 1) for of in (BITS, POINT)}
+    shaped = {of.name: columns[of.name].reshape(rows, of.length) for of in (BITS, POINT)}
+    return Table(shaped, np.arange(rows) % 5 != 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "circuit", "digest"),
+    [("ot", CIRCUIT, OT_WIRE), ("ot silent", CIRCUIT, SILENT_WIRE), ("ot", SCORE, SCORE_WIRE)],
+    ids=["ot", "silent", "score"],
+)
+@given_messages()
+def test_the_wire_is_the_one_that_was_agreed_on(name: str, circuit: Node, digest: str) -> None:
+    """If this fails on purpose, the version tags of the formats have to change with it."""
+    wire = Wire()
+    made = fresh(OT[name], wire)
+    a, b = counted_table(20, 3), counted_table(30, 7)
+    run_pair(*both(made, circuit, Blocks.whole(20, 30), a, b), wire)
+    assert wire.digest == digest
+
+
+def fresh(settings: Settings = USUAL, wire: Wire | None = None) -> OtSessions:
+    engine = OtEngine(settings)
+    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire)
+
+
+def test_bits_after_the_last_answer_are_refused() -> None:
+    random, circuit = np.random.default_rng(0), AtMost(Hamming(BITS), 3)
+    a, b = table(random, circuit, Side.A, 3), table(random, circuit, Side.B, 3)
+    left, right = both(fresh(), circuit, Blocks.whole(3, 3), a, b)
+    last = len(compile_circuit(circuit, "ot").levels)
+    with pytest.raises(PeerError):
+        run_pair(left, tampered(right, last, lambda data: data[:-1] + bytes([data[-1] | 128])))
+
+
+# -- scores between two parties ------------------------------------------------------------------------------
+
+
+def implying(first: int, second: int) -> Node:
+    """Levels of which one implies the other, whatever their order: the second then needs a smaller ring."""
+    levels = [AtMost(Hamming(LONG), bound) for bound in (first, second)]
+    return Reaches((Graded(tuple(zip(levels, (9, 4), strict=True)), -3),), 4)
+
+
+def wide_score(count: int) -> Node:
+    """More levels and wires than a lookup holds."""
+    random = np.random.default_rng(count)
+    fields = [Input(f"field {i}", 3, 3) for i in range(count)]
+    wide = Or((And(tuple(Not(Equal(of)) for of in fields)), Equal(CODE), AtMost(Hamming(BITS), 2)))
+    levels = tuple((Equal(of), int(random.integers(-9, 9))) for of in fields)
+    part = Graded((*levels, (wide, 7), (Both(HERE), 2), (Both(THERE), -2)), 1)
+    return Reaches((part, Graded(((wide, 1),), 0)), 2)
+
+
+def weighed(bits: int) -> Node:
+    """Random weights, for which rings have this width."""
+    random = np.random.default_rng(bits)
+    weights = [int(w) for w in random.integers(-(1 << bits), 1 << bits, 4, endpoint=True)]
+    parts = tuple(Graded(((random_circuit(random, 1), w),), -w) for w in weights)
+    return Reaches(parts, int(random.integers(-(1 << bits), 1 << bits)))
+
+
+def lacking(level: Node) -> Node:
+    """What stands in an input whose bit is not set does not count, or it does, as the circuit says."""
+    graded = Graded(((level, 3), (AtMost(Hamming(LONG), 150), 2), (Not(Both(HERE)), 1)), 0)
+    return Reaches((graded, SMALL), 2)
+
+
+NEAR = AtMost(Hamming(LONG), 120)
+INNER = Reaches((Graded(((AtMost(DICE, 0), 2), (Both(HERE), 1)), 0), SMALL), 2)
+"""A score within a level of a score."""
+
+
+@pytest.mark.parametrize(
+    "circuit",
+    [
+        *(implying(*bounds) for bounds in ((0, 20), (20, 0))),
+        *(wide_score(count) for count in (1, 5, 9)),
+        Reaches((Graded(((And((INNER, Both(HERE))), 4), (Equal(BITS), 1)), -1), SMALL), 3),
+        *(weighed(bits) for bits in (1, 7, 8, 9, 15, 16, 17, 31, 33, 59)),
+        lacking(And((NEAR, Both(HERE)))),
+        lacking(And((Equal(POINT), Both(HERE)))),
+        lacking(And((Not(AtMost(DICE, 0)), Both(HERE)))),
+        lacking(Or((NEAR, Not(Both(HERE))))),
+        lacking(Or((Equal(CODE), Both(HERE)))),
+        lacking(And((NEAR, Both(HERE), Both(THERE)))),
+    ],
+    ids=lambda node: str(node)[:40],
+)
+def test_scores_of_every_shape(world_of: Callable[[str], World], circuit: Node) -> None:
+    random = np.random.default_rng(4)
+    a, b = table(random, circuit, Side.A, 30, 0.9), table(random, circuit, Side.B, 30, 0.9)
+    if LONG.name in a.inputs:
+        base = random.integers(0, 2, LONG.length)
+        for part in (a, b):
+            flips = random.random((30, LONG.length)) < random.choice([0, 0.03, 0.2, 0.5], (30, 1))
+            part.inputs[LONG.name][:] = base ^ flips
+    for name, values in (*a.inputs.items(), *b.inputs.items()):
+        if name.startswith("field"):
+            values[random.random(30) < 0.4] = 0
+    world_of("ot").check(circuit, Blocks.whole(30, 30), a, b)
+
+
+def test_a_level_that_another_implies_needs_a_smaller_ring() -> None:
+    """A level that another implies is not taken for one that implies it."""
+    for circuit, ring in ((implying(0, 20), 4), (implying(20, 0), 8)):
+        assert min(part.bits for part in compile_circuit(circuit, "ot").sums[:2]) == ring

@@ -1,0 +1,582 @@
+"""Silent OTs and VOLE: the correlations round after round, sizes, views, and the bits of their parameters."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy, Seeded
+from accord.errors import PeerError
+from accord.secure.party import Effect, Party, Receive, Send, Wire, run_pair
+from accord.secure.transfer.checked import checked_bytes
+from accord.secure.transfer.extension import DOUBLES, correction_words, multiples, padded_count
+from accord.secure.transfer.field import BITS, times
+from accord.secure.transfer.lpn import REAL, WEIGHT, Code, Parameters
+from accord.secure.transfer.permutation import CODE, Permutation
+from accord.secure.transfer.setup import Session, set_up
+from accord.secure.transfer.silent import SilentReceiver, SilentSender, feed_bytes
+from accord.secure.transfer.vole import (
+    FIRST,
+    MAIN,
+    USUAL,
+    Sizes,
+    VoleReceiver,
+    VoleSender,
+    needed,
+    vole_bytes,
+)
+from accord.side import Side
+from tests.secure import worlds
+from tests.secure.encapsulation import given_messages
+from tests.secure.engines import noted
+from tests.secure.hardness import interleaved, peel, random_code, smallest_share, sparse
+from tests.secure.worlds import Fixed, Traced
+
+# -- lpn -----------------------------------------------------------------------------------------------------
+
+Words = NDArray[np.uint64]
+SEED = np.array([[3, 1 << 63]], dtype=np.uint64)
+FERRET = (10_485_760, 452_000, 1_280)
+SMALL = (1_170 << 11, 1 << 17, 1_170)
+OURS = (REAL.noisy, REAL.secret, REAL.trees)
+
+
+def indices(output: int, bits: int, seed: Words) -> list[int]:
+    """The ten places of one output, by the definition."""
+    numbers = range(3 * output // 2, 3 * output // 2 + 2)
+    blocks = np.array([[number, CODE] for number in numbers], dtype=np.uint64) ^ seed
+    first = 3 * output % 2
+    a, b, c = (int(word) for word in Permutation().apply(blocks, "x").reshape(-1)[first : first + 3])
+    whole = [(word >> (1 + bits * place)) % (1 << bits) for word in (a, b, c) for place in range(3)]
+    return [*whole, ((a >> 55) + (b >> 55 << 9)) % (1 << bits)]
+
+
+@pytest.mark.parametrize("parameters", [Parameters(7, 64, 6), Parameters(18, 384, 11)])
+def test_each_output_is_the_sum_of_ten_rows(parameters: Parameters) -> None:
+    """Also across the chunks in which the code is made."""
+    bits, random = parameters.secret_bits, np.random.default_rng(parameters.secret_bits)
+    secret = random.integers(0, 1 << 64, (1 << bits, 2), dtype=np.uint64)
+    rows = random.integers(0, 1 << 64, (parameters.noisy, 2), dtype=np.uint64)
+    found = rows.copy()
+    Code(Permutation(), SEED, parameters).add(secret, found)
+    tried = random.integers(0, len(rows), 20)
+    for place in (0, 1, len(rows) - 1, *tried.tolist()):
+        of = indices(place, bits, SEED)
+        assert len(of) == WEIGHT
+        assert (found[place] == rows[place] ^ np.bitwise_xor.reduce(secret[of], axis=0)).all()
+
+
+def test_places_are_uniform() -> None:
+    """χ² over 128 places, 12,800 indices; false alarm 1e-6."""
+    found = np.concatenate([indices(output, 7, SEED) for output in range(1_280)])
+    expected = len(found) / 128
+    assert ((np.bincount(found, minlength=128) - expected) ** 2 / expected).sum() < 215.6
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    for few in ((19, 1152, 11), (7, 3, 8), (9, 8, 6)):
+        with pytest.raises(ValueError, match="sizes"):
+            Parameters(*few)
+    with pytest.raises(ValueError, match="enough"):
+        replace(FEW, first=Parameters(secret_bits=6, trees=16, depth=4))
+    assert (MAIN.secret, MAIN.noisy) == (REAL.secret, REAL.noisy), "they share a code"
+
+
+def test_the_formulas_give_the_known_strength_of_a_known_set() -> None:
+    """Ferret's parameters in emp-ot were chosen for 128 bits by the same formulas."""
+    bits = random_code(*FERRET)
+    assert min(bits.values()) == pytest.approx(129.2, abs=0.1)
+    assert bits["gauss"] == pytest.approx(133.7, abs=0.1)
+    assert bits["algebraic"] == pytest.approx(139.7, abs=0.1)
+    assert round(min(random_code(*SMALL).values())) == 135
+    assert round(min(random_code(*OURS).values())) == 231
+
+
+@pytest.mark.parametrize(("sizes", "peeled", "floor"), [(FERRET, 86, 82), (SMALL, 89, 85), (OURS, 155, 147)])
+def test_bits_of_a_sparse_code(sizes: tuple[int, int, int], peeled: int, floor: int) -> None:
+    n, k, t = sizes
+    share = peel(2_048, n / k, WEIGHT, np.random.default_rng(0))
+    least = smallest_share(n / k, WEIGHT)
+    assert least < share < (k / n) ** (1 / (WEIGHT - 1))
+    assert min(sparse(k, share, t / n, WEIGHT).values()) == pytest.approx(peeled, abs=1)
+    assert round(min(sparse(k, least, t / n, WEIGHT).values())) == floor
+
+
+def test_our_set_keeps_128_bits_where_the_attacker_is_given_most() -> None:
+    """The smallest part that can exist, found for nothing, and lists as they cannot be had."""
+    least = smallest_share(REAL.noisy / REAL.secret, WEIGHT)
+    assert min(sparse(REAL.secret, least, 2.0**-REAL.depth, WEIGHT, free=True).values()) > 135
+
+
+# -- silent --------------------------------------------------------------------------------------------------
+
+TINY = Parameters(secret_bits=9, trees=64, depth=6)
+MEDIUM = Parameters(secret_bits=11, trees=256, depth=8)
+
+
+def sessions(k: int = 4, pis: tuple[Permutation, Permutation] | None = None) -> tuple[Session, Session]:
+    a, b = pis or (Permutation(), Permutation())
+    return run_pair(
+        set_up(Side.A, k, Fixed("a"), a, doubles=True), set_up(Side.B, k, Fixed("b"), b, doubles=True)
+    )
+
+
+@dataclass
+class Pair:
+    """Two ends of one direction."""
+
+    sender: SilentSender
+    receiver: SilentReceiver
+
+    def feed(self, wire: Wire | None = None) -> None:
+        run_pair(self.sender.feed(), self.receiver.feed(), wire)
+
+    def take(self, count: int) -> tuple[Words, Words, Words, Words]:
+        """Choices, corrections and both ends' rows, after a look at the contract."""
+        random = np.random.default_rng(count)
+        choices = random.integers(0, 1 << 64, correction_words(count, 1), dtype=np.uint64)
+        corrections = np.empty_like(choices)
+        t = np.concatenate([tile.rows.copy() for tile in self.receiver.extend(choices, corrections, count)])
+        tiles = (tile.rows.reshape(2, -1, 2).copy() for tile in self.sender.extend(corrections, count))
+        q = np.concatenate(list(tiles), axis=1)
+        bits = np.unpackbits(choices.view(np.uint8), bitorder="little")
+        assert len(t) == padded_count(count)
+        assert (q[0] ^ q[1] == self.sender.delta).all()
+        assert (q[0] == np.where(bits[:, None] == 1, t ^ self.sender.delta, t)).all()
+        return choices, corrections, t, q[0]
+
+
+def pair(parameters: Parameters = TINY, k: int = 4) -> Pair:
+    a, b = sessions(k)
+    return Pair(
+        SilentSender(b.sender, parameters),
+        SilentReceiver(a.receiver, Fixed("r"), parameters),
+    )
+
+
+def plain_bits(words: Words) -> NDArray[np.uint8]:
+    return np.unpackbits(words.view(np.uint8), bitorder="little")
+
+
+@pytest.mark.parametrize("parameters", [TINY, MEDIUM])
+def test_the_correlation_holds_over_rounds_that_feed_each_other(parameters: Parameters) -> None:
+    """No OT comes back, though the memory of a round that is used up serves the next."""
+    ends, seen, memory = pair(parameters), [], []
+    for _ in range(3):
+        ends.feed()
+        memory.append([end._reserve[0] for end in (ends.sender, ends.receiver)])
+        assert ends.sender.available == ends.receiver.available == parameters.outputs
+        seen.append(ends.take(parameters.outputs)[2])
+        assert ends.sender.available == 0
+    every = np.concatenate(seen)
+    assert len(np.unique(every, axis=0)) == len(every)
+    for first, *later in zip(*memory, strict=True):
+        assert all(np.shares_memory(first, other) for other in later)
+
+
+def test_the_reserve_is_used_up_in_any_pieces() -> None:
+    ends = pair(MEDIUM)
+    ends.feed()
+    ends.feed()
+    assert ends.receiver.available == 2 * MEDIUM.outputs
+    for count in (1, 128, DOUBLES + 129, 2 * MEDIUM.outputs - DOUBLES - 512):
+        ends.take(count)
+    assert ends.receiver.available == ends.sender.available == 0
+    none = np.zeros(2, dtype=np.uint64)
+    with pytest.raises(RuntimeError, match="feed first"):
+        ends.sender.extend(none, 1)
+    with pytest.raises(RuntimeError, match="feed first"):
+        ends.receiver.extend(none, none.copy(), 1)
+
+
+@given_messages()
+def test_known_answers() -> None:
+    """If this fails on purpose, the version tags of the formats have to change with it."""
+    ends, wire = pair(), Wire()
+    ends.feed(wire)
+    ends.feed(wire)
+    drawn = np.empty(correction_words(5_000, 1), dtype=np.uint64)
+    found = hashlib.sha256()
+    for tile in ends.receiver.extend(np.zeros_like(drawn), drawn, 5_000):
+        found.update(tile.rows.astype("<u8").tobytes())
+    for tile in ends.sender.extend(drawn, 5_000):
+        found.update(tile.rows.astype("<u8").tobytes())
+    assert wire.digest == "c1b6d7a07db61505b05a45627fdf6fb80505f33773ed9880d81bba0ff78375d5"
+    assert found.hexdigest() == "151d99aa78c617c5dbcde9d840ad3b742a889611d4ac0c479efbcf2585dd271d"
+
+
+def test_sizes_are_known_before() -> None:
+    for k in (1, 4, 8):
+        ends = pair(TINY, k)
+        for first in (True, False):
+            wire = Wire()
+            ends.feed(wire)
+            assert wire.bytes == feed_bytes(first, 128 // k, TINY)
+            assert wire.messages == (2 if first else 1)
+
+
+def test_the_sizes_of_the_real_parameters() -> None:
+    assert REAL.outputs == 2_084_480
+    assert REAL.noisy * 16 < 40_000_000
+    assert feed_bytes(False, 32) == 184_320
+    assert feed_bytes(True, 32) == 184_320 + 16 + checked_bytes(274_816, 32)
+    assert correction_words(129, 1) == 4
+
+
+@pytest.mark.parametrize("planes", [1, 2])
+def test_no_input_of_the_permutation_comes_twice(planes: int) -> None:
+    pis, of = (Traced(), Traced()), replace(TINY, planes=planes)
+    a, b = sessions(4, pis)
+    left = Pair(SilentSender(b.sender, of), SilentReceiver(a.receiver, Fixed("l"), of))
+    right = Pair(SilentSender(a.sender, of), SilentReceiver(b.receiver, Fixed("r"), of))
+    for _ in range(3):
+        left.feed()
+        right.feed()
+    assert all(len(np.concatenate(pi.seen)) > 20_000 for pi in pis)
+    assert [pi.repeated() for pi in pis] == [0, 0]
+
+
+def test_the_trace_notices_a_base_that_comes_back() -> None:
+    pis = Traced(), Traced()
+    a, b = sessions(4, pis)
+    ends = Pair(SilentSender(b.sender, TINY), SilentReceiver(a.receiver, Fixed("l"), TINY))
+    ends.feed()
+    kept = ends.sender._base, ends.receiver._base
+    ends.feed()
+    ends.sender._base, ends.receiver._base = kept
+    ends.feed()
+    assert all(pi.repeated() for pi in pis)
+
+
+def test_choices_look_uniform_to_the_sender() -> None:
+    """Corrections for all-zero choices are the receiver's random bits x.
+
+    Weight, agreement of neighbours and agreement with Δ's bits along the rows, over some 60,000 bits of each
+    of two rounds, each within 5.33 σ: false alarm 1e-7 for each of the six.
+    """
+    ends = pair(MEDIUM)
+    for _ in range(2):
+        ends.feed()
+        count = ends.sender.available
+        words = np.zeros(count // 64, dtype=np.uint64)
+        drawn = np.empty_like(words)
+        deque(ends.receiver.extend(words, drawn, count), maxlen=0)
+        deque(ends.sender.extend(drawn, count), maxlen=0)
+        bits = plain_bits(drawn)
+        delta = np.resize(plain_bits(ends.sender.delta.copy()), len(bits))
+        for counted in (bits, bits[1:] ^ bits[:-1], bits ^ delta):
+            assert abs(int(counted.sum()) - len(counted) / 2) < 5.33 * np.sqrt(len(counted)) / 2
+
+
+def test_corrections_tell_nothing_of_the_choices() -> None:
+    """Agreement of corrections with the choices they hide, within 5.33 σ: false alarm 1e-7."""
+    ends = pair(MEDIUM)
+    ends.feed()
+    choices, corrections, _, _ = ends.take(MEDIUM.outputs)
+    differ = int(plain_bits(choices ^ corrections).sum())
+    assert abs(differ - MEDIUM.outputs / 2) < 5.33 * np.sqrt(MEDIUM.outputs) / 2
+
+
+def test_a_delta_whose_lowest_bits_do_not_fit_is_refused() -> None:
+    _, b = sessions()
+    right = b.sender.delta
+    for wrong in (right & ~np.uint64(1), right | np.array([0, 1], np.uint64)):
+        b.sender.delta = wrong
+        with pytest.raises(ValueError, match="lowest bit"):
+            SilentSender(b.sender)
+
+
+def says(*sizes: int) -> Party[None]:
+    """A peer that sends zeros, and reads what comes between them."""
+    for number, size in enumerate(sizes):
+        if number:
+            yield Receive(0)
+        yield Send(bytes(size))
+
+
+def test_a_round_with_a_message_of_another_size_leaves_nothing_that_could_serve_twice() -> None:
+    ends = pair()
+    with pytest.raises(PeerError):
+        run_pair(ends.sender.feed(), says(feed_bytes(True, 32, TINY) - 1))
+    ends = pair()
+    ends.feed()
+    with pytest.raises(PeerError):
+        run_pair(says(5), ends.receiver.feed())
+    assert ends.receiver._base is None
+    assert ends.receiver.rounds == 2
+
+
+DOUBLE = replace(TINY, planes=2)
+
+
+def take_double(ends: Pair, count: int) -> tuple[Words, Words]:
+    """Choices and corrections of double OTs, after a look at the contract."""
+    random = np.random.default_rng(count)
+    choices = random.integers(0, 1 << 64, (2, correction_words(count, 1)), dtype=np.uint64)
+    corrections = np.empty_like(choices)
+    sent = corrections.reshape(-1)
+    t = np.concatenate([x.rows.copy() for x in ends.receiver.extend_double(choices, sent, count, count)])
+    q = np.concatenate([x.rows.copy() for x in ends.sender.extend_double(sent, count, count)])
+    first, second = (plain_bits(part) for part in choices)
+    assert len(t) == padded_count(count)
+    assert (q ^ t == multiples(ends.sender.delta)[first + 2 * second]).all()
+    return choices, corrections
+
+
+def test_double_ots_over_rounds_that_feed_each_other() -> None:
+    ends = pair(DOUBLE)
+    for first in (True, False, False):
+        wire = Wire()
+        ends.feed(wire)
+        assert (wire.bytes, wire.messages) == (feed_bytes(first, 32, DOUBLE), 2)
+        assert ends.sender.available == ends.receiver.available == DOUBLE.outputs
+        take_double(ends, DOUBLE.outputs)
+    with pytest.raises(RuntimeError, match="feed first"):
+        take_double(ends, 1)
+
+
+def test_multiples_of_delta_are_those_of_a_field() -> None:
+    delta = np.array([5, 12], dtype=np.uint64)
+    none, once, turned, both = multiples(delta)
+    assert not none.any()
+    assert (turned == [12, 5 ^ 12]).all()
+    # ω² = ω + 1, and no two of the four are alike.
+    assert (multiples(turned)[2] == both).all()
+    assert len({row.tobytes() for row in (none, once, turned, both)}) == 4
+
+
+def test_corrections_of_double_ots_tell_nothing_of_either_choice() -> None:
+    """Weight of corrections, and agreement with either choice and of the two, over 64,000 bits each, within
+    5.33 σ: false alarm 1e-7 for each of the five."""
+    ends = pair(replace(MEDIUM, planes=2))
+    ends.feed()
+    ends.feed()
+    choices, corrections = take_double(ends, ends.sender.available)
+    seen = (*corrections, *(choices ^ corrections), corrections[0] ^ corrections[1])
+    for bits in map(plain_bits, seen):
+        assert abs(int(bits.sum()) - len(bits) / 2) < 5.33 * np.sqrt(len(bits)) / 2
+
+
+@pytest.mark.slow
+def test_the_real_parameters_over_three_rounds() -> None:
+    ends = pair(REAL)
+    for first in (True, False, False):
+        wire = Wire()
+        ends.feed(wire)
+        assert wire.bytes == feed_bytes(first, 32)
+        ends.take(REAL.outputs)
+
+
+# -- vole ----------------------------------------------------------------------------------------------------
+
+FEW = replace(worlds.TINY, few=20)
+VOLE_RATE = 32
+
+
+@dataclass
+class VolePair:
+    """Two ends, and what they said."""
+
+    receiver: VoleReceiver
+    sender: VoleSender
+    wire: Wire
+
+    def take(self, count: int) -> tuple[Words, Words, Words]:
+        """a, b and c, after a look at the contract."""
+        (a, c), (b,) = run_pair(self.receiver.take(count), self.sender.take(count), self.wire)
+        assert a.shape == b.shape == c.shape == (count, 2)
+        assert (c == b ^ times(np.ascontiguousarray(a), self.sender.delta)).all()
+        return a, b, c
+
+
+def vole_pair(
+    total: int,
+    sizes: Sizes = FEW,
+    pis: tuple[Permutation, Permutation] | None = None,
+    entropy: tuple[Entropy, Entropy] | None = None,
+) -> VolePair:
+    one, two = pis or (Permutation(), Permutation())
+    of_a, of_b = entropy or (Fixed("a"), Fixed("b"))
+    a, b = run_pair(
+        set_up(Side.A, 128 // VOLE_RATE, of_a, one, doubles=True),
+        set_up(Side.B, 128 // VOLE_RATE, of_b, two, doubles=True),
+    )
+    return VolePair(VoleReceiver(a.receiver, of_a, total, sizes), VoleSender(b.sender, total, sizes), Wire())
+
+
+@pytest.mark.parametrize("total", [1, 20, 21, FEW.outputs + 1, 3 * FEW.outputs])
+def test_the_correlation_holds_and_sizes_are_known_before(total: int) -> None:
+    """Made of OTs alone, and over rounds that feed each other."""
+    ends = vole_pair(total)
+    a, _, _ = ends.take(total)
+    assert len({row.tobytes() for row in a}) == total
+    assert ends.wire.bytes == vole_bytes(total, VOLE_RATE, FEW)
+
+
+def test_elements_are_the_same_in_any_pieces() -> None:
+    total = 3 * FEW.outputs
+    whole, cut = vole_pair(total).take(total), vole_pair(total)
+    pieces = [cut.take(count) for count in (1, FEW.outputs, 2, FEW.outputs - 3, FEW.outputs)]
+    for number in range(3):
+        assert (np.concatenate([piece[number] for piece in pieces]) == whole[number]).all()
+
+
+@given_messages()
+def test_known_answers_of_a_vole() -> None:
+    digest = hashlib.sha256()
+    for total in (20, 2 * FEW.outputs):
+        for vector in vole_pair(total).take(total):
+            digest.update(vector.astype("<u8").tobytes())
+    assert digest.hexdigest()[:16] == "1d2ca23e7206c35c"
+
+
+def test_the_noise_is_regular_and_the_secret_goes_through_the_code() -> None:
+    """One random element in each block, at the point that its OTs name, and nothing elsewhere."""
+    ends = vole_pair(FEW.outputs)
+    ends.take(1)
+    receiver, sender = ends.receiver, ends.sender
+    of, bases = FEW.main, (receiver._base, sender._base)
+    assert bases[0] is not None
+    assert bases[1] is not None
+    base = bases[0][0]
+    assert len(base) == needed(of)
+    (a, _), _ = run_pair(receiver._round(of, bases[0]), sender._round(of, bases[1]))
+    plain = np.zeros_like(a)
+    receiver._code(of).add(np.ascontiguousarray(base[: of.secret]), plain)
+    noise = (a ^ plain).reshape(of.trees, -1, 2)
+    assert (noise.any(axis=2).sum(axis=1) == 1).all()
+    assert (np.bitwise_xor.reduce(noise, axis=1) == base[of.secret :]).all()
+    assert len(set(noise.any(axis=2).argmax(axis=1).tolist())) > 20
+
+
+def test_no_input_comes_twice_in_a_vole() -> None:
+    """Neither of an end, nor of both but for what they are to share."""
+    pis = Traced(), Traced()
+    total = 3 * FEW.outputs
+    vole_pair(total, pis=pis).take(total)
+    assert all(pi.repeated() == 0 for pi in pis)
+
+
+def test_sets_of_one_session_have_codes_of_their_own() -> None:
+    ends = vole_pair(FEW.outputs)
+    ends.take(1)
+    codes = [ends.receiver._transfers.code, *ends.receiver._codes.values()]
+    assert len({code.seed.tobytes() for code in codes}) == len(codes) == 3
+    usual = replace(FEW, transfers=Parameters(8, 16, 8))
+    ends = vole_pair(usual.outputs, usual)
+    ends.take(1)
+    assert ends.receiver._code(usual.main) is ends.receiver._transfers.code
+
+
+def test_elements_look_uniform_and_are_fresh() -> None:
+    """χ² of the bytes of a over 256 values, and no element of another session; false alarm 1e-6."""
+    total = 4 * FEW.outputs
+    found = [vole_pair(total, entropy=(Seeded(seed), Seeded(-seed))).take(total)[0] for seed in (1, 2)]
+    for a in found:
+        counts = np.bincount(np.ascontiguousarray(a).view(np.uint8).reshape(-1), minlength=256)
+        expected = counts.sum() / 256
+        assert ((counts - expected) ** 2 / expected).sum() < 376.4
+    assert not {row.tobytes() for row in found[0]} & {row.tobytes() for row in found[1]}
+
+
+def test_what_the_sender_says_looks_uniform_to_the_receiver() -> None:
+    """χ² of the bytes of all messages over 256 values; false alarm 1e-6.
+
+    They are masked by nodes and leaves that the receiver lacks, so Δ is in none of them.
+    """
+    ends, effects = vole_pair(8 * FEW.outputs), list[Effect]()
+    run_pair(ends.receiver.take(8 * FEW.outputs), noted(ends.sender.take(8 * FEW.outputs), effects))
+    said = b"".join(bytes(effect.buffer) for effect in effects if isinstance(effect, Send))
+    counts = np.bincount(np.frombuffer(said, np.uint8), minlength=256)
+    expected = counts.sum() / 256
+    assert expected > 200
+    assert ((counts - expected) ** 2 / expected).sum() < 376.4
+    blocks = np.frombuffer(said, "<u8").reshape(-1, 2)
+    assert len(np.unique(blocks, axis=0)) == len(blocks)
+
+
+def test_a_vole_round_with_a_message_of_another_size_leaves_nothing() -> None:
+    with pytest.raises(PeerError):
+        run_pair(says(8 * correction_words(3 * BITS, VOLE_RATE) + 1), vole_pair(3).sender.take(3))
+    with pytest.raises(PeerError):
+        run_pair(vole_pair(FEW.outputs).receiver.take(1), says(0))
+    ends = vole_pair(2 * FEW.outputs)
+    ends.take(FEW.outputs)
+    with pytest.raises(PeerError):
+        run_pair(ends.receiver.take(1), says(2))
+    assert ends.receiver._base is None
+
+
+@pytest.mark.parametrize(("of", "bit", "whole"), [(FIRST, 254, 141), (MAIN, 258, 144)], ids=["first", "main"])
+def test_bits_of_the_parameters(of: Parameters, bit: int, whole: int) -> None:
+    """At the smallest part that can exist, found for nothing (head of vole.py)."""
+    least, rate = smallest_share(of.noisy / of.secret, WEIGHT), 2.0**-of.depth
+    assert round(min(sparse(of.secret, least, rate / 2, WEIGHT).values())) == bit
+    assert round(interleaved(of.secret, least, rate, WEIGHT)) == whole
+    assert min(random_code(of.noisy, of.secret, of.trees // 2).values()) > 200
+
+
+def test_noise_of_as_few_rows_as_there_are_bits_can_be_seen() -> None:
+    """What `interleaved` counts: elimination on rows of which some are noisy leaves errors of as low a rank.
+
+    A set with so little noise is told from uniform elements at once; false alarm 2⁻⁷⁰.
+    """
+    of = Parameters(secret_bits=9, trees=128, depth=6)
+    noisy, uniform = _residual_rank(of, noise=True), _residual_rank(of, noise=False)
+    assert noisy < 60
+    assert uniform == 128
+
+
+def _residual_rank(of: Parameters, noise: bool) -> int:
+    """The rank of what 200 rows differ by from the secret that the first rows would have."""
+    random = np.random.default_rng(1)
+    code = np.zeros((of.noisy, of.secret), np.uint8)
+    places = random.integers(0, of.secret, (of.noisy, WEIGHT))
+    for column in places.T:
+        code[np.arange(of.noisy), column] ^= 1
+    secret = random.integers(0, 2, (of.secret, 128), dtype=np.uint8)
+    samples = (code @ secret.astype(np.float32) % 2).astype(np.uint8)
+    if noise:
+        at = np.arange(of.trees) * (1 << of.depth) + random.integers(0, 1 << of.depth, of.trees)
+        samples[at] ^= random.integers(0, 2, (of.trees, 128), dtype=np.uint8)
+    else:
+        samples = random.integers(0, 2, samples.shape, dtype=np.uint8)
+    order = random.permutation(of.noisy)
+    rows = np.concatenate([code, samples], axis=1)[order[: 4 * of.secret]]
+    left = _eliminate(rows, of.secret)[:200, of.secret :]
+    return len(left) - len(_eliminate(np.concatenate([left, np.eye(len(left), dtype=np.uint8)], axis=1), 128))
+
+
+def _eliminate(rows: NDArray[np.uint8], columns: int) -> NDArray[np.uint8]:
+    """What is left of the rows that have no pivot, when these columns are taken out."""
+    rows, used = rows.copy(), 0
+    for column in range(columns):
+        found = np.flatnonzero(rows[used:, column])
+        if not len(found):
+            continue
+        rows[[used, used + found[0]]] = rows[[used + found[0], used]]
+        hit = rows[:, column].astype(bool)
+        hit[: used + 1] = False
+        rows[hit] ^= rows[used]
+        used += 1
+    return rows[used:]
+
+
+def test_sizes_of_a_linkage() -> None:
+    """Two megabytes for two million elements, and 0.66 for two million more."""
+    assert vole_bytes(USUAL.few, 16) == 1_050_896
+    assert vole_bytes(USUAL.few + 1, 16) == vole_bytes(USUAL.outputs, 16) == 2_173_984
+    assert vole_bytes(USUAL.outputs + 1, 16) - vole_bytes(USUAL.outputs, 16) == 16 * MAIN.trees * MAIN.depth
+
+
+@pytest.mark.slow
+def test_the_usual_sizes_over_three_rounds() -> None:
+    total = 3 * USUAL.outputs
+    ends = vole_pair(total, USUAL)
+    ends.take(total)
+    assert ends.wire.bytes == vole_bytes(total, VOLE_RATE)

@@ -1,0 +1,861 @@
+"""Oblivious transfers, base and extended: the chosen keys and rows and no others, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hypothesis import given
+from hypothesis import strategies as st
+from nacl import bindings as sodium
+from numpy.typing import NDArray
+
+from accord.entropy import Seeded
+from accord.errors import PeerError, UsageError
+from accord.secure.party import Party, Receive, Send, Wire, run_pair, send
+from accord.secure.transfer import base, base_kem, checked
+from accord.secure.transfer.base import BASE, COUNT, POINT, receive_base, send_base
+from accord.secure.transfer.base_kem import (
+    ANSWER,
+    CIPHERTEXT,
+    LENGTH,
+    OFFER,
+    RHO,
+    STREAM,
+    VECTOR,
+    Bytes,
+    Numbers,
+    Q,
+    answer_offers,
+    draw_numbers,
+    make_keys,
+    offer_keys,
+    open_chosen,
+    pack,
+    unpack,
+)
+from accord.secure.transfer.checked import checked_bytes, choose, offer
+from accord.secure.transfer.extension import (
+    TILE,
+    Receiver,
+    Sender,
+    add_turned,
+    collect,
+    correction_words,
+    padded_count,
+)
+from accord.secure.transfer.field import BITS, join, join_bits, times
+from accord.secure.transfer.half_tree import grow, path, rebuild
+from accord.secure.transfer.packing import LANES, groups, packed_words
+from accord.secure.transfer.packing import pack as pack_lanes
+from accord.secure.transfer.packing import unpack as unpack_lanes
+from accord.secure.transfer.permutation import KEY, LEAF, NODE, Permutation, counter_blocks, hash_blocks, mix
+from accord.secure.transfer.setup import Session, set_up
+from accord.secure.transfer.transpose import transpose
+from accord.secure.transfer.tree import grow_trees, rebuild_trees
+from accord.side import Side
+from tests.secure.conftest import Sessions
+from tests.secure.encapsulation import encapsulate
+from tests.secure.engines import tampered
+from tests.secure.worlds import Fixed, Traced
+
+# -- permutation ---------------------------------------------------------------------------------------------
+
+
+def aes(block: bytes) -> bytes:
+    return Cipher(algorithms.AES(KEY), modes.ECB()).encryptor().update(block)
+
+
+def xor_bytes(*parts: bytes) -> bytes:
+    result = bytes(16)
+    for part in parts:
+        result = bytes(x ^ y for x, y in zip(result, part, strict=True))
+    return result
+
+
+def tweak(low: int, high: int) -> bytes:
+    return low.to_bytes(8, "little") + high.to_bytes(8, "little")
+
+
+def test_the_permutation_has_known_answers() -> None:
+    source = np.frombuffer(bytes(range(48)), dtype="<u8").reshape(3, 2)
+    result = Permutation().apply(source, "x").tobytes()
+    assert result == b"".join(aes(bytes(range(16 * i, 16 * i + 16))) for i in range(3))
+    assert result[:16].hex() == "db6dc3103bc80f287f7152fb339275d7"
+
+
+def test_the_hash_is_matyas_meyer_oseas_after_a_linear_orthomorphism() -> None:
+    pi, rows = Permutation(), bytes(range(100, 164))
+    words = np.frombuffer(rows, dtype="<u8").reshape(4, 2).copy()
+    for block in (0, 3):
+        inner, outer = hash_blocks(pi, words, block)
+        for place in range(4):
+            left, right = rows[16 * place : 16 * place + 8], rows[16 * place + 8 : 16 * place + 16]
+            mixed = doubled(left) + doubled(right)
+            expected = xor_bytes(aes(xor_bytes(mixed, tweak(0, block))), mixed)
+            assert xor_bytes(inner[place].tobytes(), outer[place].tobytes()) == expected
+    assert (mix(words) == inner).all()
+
+
+def doubled(word: bytes) -> bytes:
+    """2·x in GF(2⁶⁴)."""
+    twice = int.from_bytes(word, "little") << 1
+    return (twice ^ (0x1000000000000001B if twice >> 64 else 0)).to_bytes(8, "little")
+
+
+def test_the_mixing_has_no_eigenvalue_among_the_multiples_of_a_double_ot() -> None:
+    """σ(y·x) ⊕ b·x is linear in x, and of full rank for every y ≠ 0 and every b of F4."""
+    basis = np.zeros((128, 2), np.uint64)
+    places = np.arange(128)
+    basis[places, places // 64] = np.uint64(1) << (places % 64).astype(np.uint64)
+    turned = np.zeros_like(basis)
+    add_turned(basis, turned)
+    of = [np.zeros_like(basis), basis, turned, basis ^ turned]
+    for y in of[1:]:
+        for b in of:
+            assert rank(mix(y) ^ b) == 128
+    assert rank(basis ^ basis) == 0, "the rank would show it"
+
+
+def rank(rows: NDArray[np.uint64]) -> int:
+    """Over the field of two elements."""
+    left, found = [int(low) | int(high) << 64 for low, high in rows], 0
+    while left:
+        pivot = left.pop()
+        if pivot:
+            found += 1
+            low = pivot & -pivot
+            left = [row ^ pivot if row & low else row for row in left]
+    return found
+
+
+def test_the_counter_blocks_of_a_seed_differ_in_number_and_domain() -> None:
+    seeds = np.frombuffer(bytes(range(32)), dtype="<u8").reshape(2, 2).copy()
+    result = np.empty((2, 3, 2), dtype=np.uint64)
+    counter_blocks(seeds, np.uint64(5), np.uint64(LEAF), result)
+    for seed in range(2):
+        for block in range(3):
+            expected = xor_bytes(bytes(range(16 * seed, 16 * seed + 16)), tweak(5 + block, LEAF))
+            assert result[seed, block].astype("<u8").tobytes() == expected
+
+
+def test_scratch_memory_is_kept_apart_by_name_and_counted() -> None:
+    pi = Permutation()
+    first = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one").copy()
+    one = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one")
+    pi.apply(np.ones((2, 2), dtype=np.uint64), "two")
+    assert (one == first).all()
+    assert pi.aes_blocks == 6
+    assert pi.apply(np.zeros((0, 2), dtype=np.uint64), "none").shape == (0, 2)
+
+
+# -- field ---------------------------------------------------------------------------------------------------
+
+Words = NDArray[np.uint64]
+WHOLE = (1 << BITS) - 1
+MODULUS = 1 << 128 | 1 << 7 | 1 << 2 | 1 << 1 | 1
+elements = st.integers(0, WHOLE) | st.sampled_from([0, 1, 2, 1 << 63, 1 << 64, 1 << 127, WHOLE])
+
+
+def words(*numbers: int) -> Words:
+    return np.array([[x & (1 << 64) - 1, x >> 64] for x in numbers], np.uint64).reshape(-1, 2)
+
+
+def numbers(rows: Words) -> list[int]:
+    return [int(low) | int(high) << 64 for low, high in rows]
+
+
+def product(x: int, y: int) -> int:
+    """By the definition: a sum of shifted copies, and the remainder of the modulus."""
+    found = 0
+    for bit in range(BITS):
+        found ^= (x << bit) * (y >> bit & 1)
+    for bit in range(2 * BITS - 1, BITS - 1, -1):
+        found ^= (MODULUS << bit - BITS) * (found >> bit & 1)
+    return found
+
+
+@given(st.lists(elements, max_size=5), elements)
+def test_products_are_those_of_the_definition(some: list[int], element: int) -> None:
+    found = times(words(*some), words(element)[0])
+    assert numbers(found) == [product(x, element) for x in some]
+
+
+def test_a_product_whose_sum_of_ones_is_sixteen() -> None:
+    """The carry goes there; and X·X¹²⁷ is the tail of the modulus."""
+    assert numbers(times(words(1 << 127, WHOLE), words(2)[0])) == [0x87, WHOLE - 1 ^ 0x87]
+    ones = 0x1111111111111111
+    assert numbers(times(words(ones), words(ones)[0])) == [product(ones, ones)]
+
+
+def test_parts_are_joined_by_powers() -> None:
+    random = np.random.default_rng(1)
+    rows = random.integers(0, 1 << 64, (3 * BITS, 2), dtype=np.uint64)
+    parts = numbers(rows)
+    for number, element in enumerate(numbers(join(rows))):
+        expected = 0
+        for place in range(BITS):
+            expected ^= product(parts[BITS * number + place], 1 << place)
+        assert element == expected
+    bits = [sum((parts[BITS * number + place] & 1) << place for place in range(BITS)) for number in range(3)]
+    assert numbers(join_bits(rows)) == bits
+
+
+# -- packing -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_unpacking_gives_back_the_lowest_bits(lane: int) -> None:
+    widths = np.array([lane, 1, lane // 2 + 1, 0, lane - 1], dtype=np.int64)
+    for count in (1, 64, 130):
+        random = np.random.default_rng(count)
+        values = np.zeros((len(widths), groups(count, lane) * lane), dtype=f"u{lane // 8}")
+        values[:, :count] = random.integers(0, 1 << min(lane, 63), (len(widths), count), dtype=np.uint64)
+        words = np.empty(packed_words(count, lane, widths), dtype=values.dtype)
+        pack_lanes(values, widths, words)
+        back = np.full_like(values, 7)
+        unpack_lanes(words, widths, count, back)
+        mask = np.array([(1 << int(w)) - 1 for w in widths], dtype=np.uint64).astype(values.dtype)
+        assert (back == values & mask[:, None]).all()
+        assert words.nbytes == int(widths.sum()) * groups(count, lane) * lane // 8
+
+
+def test_padding_that_is_not_zero_is_refused() -> None:
+    widths, values, words = np.array([3], dtype=np.int64), np.zeros((1, 8), np.uint8), np.empty(3, np.uint8)
+    values[0, 7] = 1
+    pack_lanes(values, widths, words)
+    unpack_lanes(words, widths, 8, values)
+    with pytest.raises(PeerError):
+        unpack_lanes(words, widths, 7, values)
+
+
+# -- transpose -----------------------------------------------------------------------------------------------
+
+
+def test_row_i_holds_bit_i_of_every_column() -> None:
+    for words in (2, 16, 18, 34):
+        columns = np.random.default_rng(words).integers(0, 1 << 64, (128, words), dtype=np.uint64)
+        rows = np.empty((64 * words, 2), dtype=np.uint64)
+        transpose(columns, rows)
+        bits = np.unpackbits(columns.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        expected = np.packbits(bits.T, axis=1, bitorder="little")
+        assert (rows.astype("<u8").view(np.uint8) == expected).all()
+
+
+# -- tree ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 8])
+def test_all_leaves_but_one_are_rebuilt(k: int) -> None:
+    random = np.random.default_rng(k)
+    keys = random.integers(0, 1 << 63, (128, 2, 2), dtype=np.uint64)
+    roots = random.integers(0, 1 << 63, (128 // k, 2), dtype=np.uint64)
+    chosen = random.random(128) < 0.5
+    pis = Traced(), Traced()
+    leaves, sums = grow_trees(pis[0], roots, keys, k)
+    own = keys[np.arange(128), (~chosen).astype(int)]
+    rebuilt = rebuild_trees(pis[1], chosen, own, sums, k)
+    missing = chosen.reshape(-1, k) @ (1 << np.arange(k)[::-1])
+    expected = leaves.copy()
+    expected[np.arange(128 // k), missing] = 0
+    assert leaves.shape == (128 // k, 1 << k, 2)
+    assert (rebuilt == expected).all()
+    assert len(np.unique(leaves.reshape(-1, 2), axis=0)) == 128 // k << k
+    assert not any(pi.repeated() for pi in pis)
+    assert (
+        (rebuild_trees(pis[1], chosen, own ^ np.uint64(1), sums, k) != leaves).any(axis=2).any(axis=1).all()
+    )
+
+
+def test_children_are_expansions_of_their_parent() -> None:
+    pi, root = Permutation(), np.array([[3, 5]], np.uint64)
+    leaves, sums = grow_trees(pi, root, np.zeros((1, 2, 2), np.uint64), 1)
+    tweaked = np.array([[3, 5 ^ NODE], [3 ^ 1, 5 ^ NODE]], np.uint64)
+    assert (leaves[0] == pi.apply(tweaked, "x") ^ root).all()
+    assert (sums[0] == leaves[0]).all()
+
+
+# -- half tree -----------------------------------------------------------------------------------------------
+
+ONE = np.uint64(1)
+
+
+class Trees:
+    """Some trees, grown and rebuilt."""
+
+    def __init__(self, seed: int, trees: int, depth: int) -> None:
+        random = np.random.default_rng(seed)
+        self.delta = random.integers(0, 1 << 64, 2, dtype=np.uint64) & ~ONE
+        self.delta[0] |= ONE
+        self.choices = random.integers(0, 2, (trees, depth), dtype=np.uint64)
+        self.q = random.integers(0, 1 << 64, (trees, depth, 2), dtype=np.uint64)
+        self.q &= ~ONE
+        self.t = self.q ^ self.choices[:, :, None] * self.delta
+        self.sent, self.known = np.zeros((2, trees, 1 << depth, 2), dtype=np.uint64)
+        self.message = grow(Permutation(), self.q, self.delta, self.sent)
+        rebuild(Permutation(), self.t, path(self.t), self.message, self.known)
+
+
+@pytest.mark.parametrize(("trees", "depth"), [(1, 2), (3, 5), (5, 1), (97, 11)])
+def test_the_receiver_has_all_leaves_but_one_and_that_one_with_delta(trees: int, depth: int) -> None:
+    made = Trees(depth, trees, depth)
+    points = path(made.t)
+    assert [f"{point:0{depth}b}" for point in points] == [
+        "".join(str(1 - c) for c in row) for row in made.choices
+    ]
+    expected = made.sent.copy()
+    expected[np.arange(trees), points] ^= made.delta
+    assert (made.known == expected).all()
+    assert (np.bitwise_xor.reduce(made.sent, axis=1)[:, 1] == made.delta[1]).all()
+    assert (np.bitwise_xor.reduce(made.known, axis=1)[:, 1] == 0).all()
+    assert not (made.sent[:, :, 0] & ONE).any()
+    assert ((made.known[:, :, 0] & ONE).sum(axis=1) == 1).all()
+    assert made.message.shape == (trees, depth - 1, 2)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+def test_leaves_and_turned_ones_are_added_to_what_is_there(depth: int) -> None:
+    made = Trees(depth, 40, depth)
+    there = np.random.default_rng(depth).integers(0, 1 << 64, made.known.shape, dtype=np.uint64)
+    found = there.copy()
+    rebuild(Permutation(), made.t, path(made.t), made.message, found)
+    assert (found == there ^ made.known).all()
+    if depth > 1:
+        sent, known = there.copy(), there.copy()
+        message = grow(Permutation(), made.q, made.delta, sent, turned=True)
+        rebuild(Permutation(), made.t, path(made.t), message, known, turned=True)
+        assert (message == made.message).all()
+        assert (sent == there ^ turned(made.sent)).all()
+        assert (known == there ^ turned(made.known)).all()
+
+
+def turned(rows: Words) -> Words:
+    """ω times some rows: (l, h) becomes (h, l ⊕ h)."""
+    return np.stack([rows[..., 1], rows[..., 0] ^ rows[..., 1]], axis=-1)
+
+
+def test_a_tree_is_grown_as_it_is_defined() -> None:
+    made, pi = Trees(1, 2, 3), Permutation()
+
+    def hashed(node: Words) -> Words:
+        inner = mix(node[None])
+        return (pi.apply(inner, "b") ^ inner)[0]
+
+    for tree in range(2):
+        level = [made.q[tree, 0], made.q[tree, 0] ^ made.delta]
+        for depth in (1, 2):
+            left = [hashed(x) for x in level]
+            level = [part for x, y in zip(level, left, strict=True) for part in (y, x ^ y)]
+            mask = np.bitwise_xor.reduce(np.array(left), axis=0)
+            assert (made.message[tree, depth - 1] == made.q[tree, depth] ^ mask).all()
+        assert (made.sent[tree] == np.array(level) & ~ONE).all()
+
+
+def test_the_message_does_not_depend_on_the_path_or_on_delta_to_the_eye() -> None:
+    """All bits of messages of 500 trees, and their agreement with Δ: within 5.3 σ of a half each.
+
+    Two statistics over 441,000 and as many bits; false alarm 1e-7 each. Lowest bits are left out: the rows'
+    are 0, so that there the message shows the sum's, which the receiver knows.
+    """
+    made = Trees(3, 500, 8)
+    message = np.unpackbits(np.ascontiguousarray(made.message).view(np.uint8), bitorder="little")
+    bits = np.delete(message.reshape(-1, 128), [0, 64], axis=1)
+    delta = np.delete(np.unpackbits(made.delta.view(np.uint8), bitorder="little"), [0, 64])
+    for counted in (bits, bits ^ delta):
+        assert abs(int(counted.sum()) - counted.size / 2) < 5.33 * np.sqrt(counted.size) / 2
+
+
+# -- extension -----------------------------------------------------------------------------------------------
+
+
+def extended(receiver: Receiver, sender: Sender, count: int) -> tuple[Words, Words, Words, Words]:
+    choices = np.random.default_rng(count).integers(0, 1 << 64, padded_count(count) // 64, dtype=np.uint64)
+    corrections = np.empty(correction_words(count, receiver.rate), dtype=np.uint64)
+    t = np.concatenate([tile.rows.copy() for tile in receiver.extend(choices, corrections, count)])
+    q = np.concatenate(
+        [tile.rows.reshape(2, -1, 2).copy() for tile in sender.extend(corrections, count)], axis=1
+    )
+    assert (q[0] ^ q[1] == sender.delta).all()
+    return choices, corrections, t, q[0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 8])
+def test_the_rows_differ_by_delta_where_the_receiver_chose_one(
+    sessions: Callable[[int], Sessions], k: int
+) -> None:
+    a, b = sessions(k)
+    for count in (1, 129, TILE + 1):
+        choices, corrections, t, q = extended(a.receiver, b.sender, count)
+        bits = np.unpackbits(choices.astype("<u8").view(np.uint8), bitorder="little")
+        assert (q == np.where(bits[:, None] == 1, t ^ b.sender.delta, t)).all()
+        assert len(np.unique(t, axis=0)) == len(t)
+        assert corrections.nbytes == padded_count(count) * 128 // k // 8
+
+
+def test_the_extension_has_known_answers() -> None:
+    leaves = np.arange(32 * 16 * 2, dtype=np.uint64).reshape(32, 16, 2) * np.uint64(0x9E3779B97F4A7C15)
+    end = Receiver(leaves, 4, Permutation())
+    corrections = np.empty(correction_words(256, 32), dtype=np.uint64)
+    choices = np.array([1, 2, 3, 4], dtype=np.uint64)
+    rows = np.concatenate([tile.rows.copy() for tile in end.extend(choices, corrections, 256)])
+    found = hashlib.sha256(rows.astype("<u8").tobytes() + corrections.astype("<u8").tobytes())
+    assert found.hexdigest() == "a0ec7c162a86e409fd2719d30542cc5a986f5153c6915cc11da431455b6eb4fb"
+
+
+# -- checked -------------------------------------------------------------------------------------------------
+
+K = 4
+NOTHING = np.zeros(0, np.uint64)
+
+
+@pytest.fixture(scope="module")
+def ends() -> tuple[Session, Session]:
+    return run_pair(set_up(Side.A, K, Fixed("A")), set_up(Side.B, K, Fixed("B")))
+
+
+def chosen(count: int) -> Words:
+    bits = np.zeros(padded_count(count), np.uint8)
+    bits[:count] = np.random.default_rng(count).integers(0, 2, count)
+    return np.packbits(bits, bitorder="little").view("<u8").copy()
+
+
+def altered(party: Party[Words], change: Callable[[Words], None]) -> Party[Words]:
+    """The party with its one message changed."""
+    effect = next(party)
+    assert isinstance(effect, Send)
+    message = np.frombuffer(bytes(effect.buffer), "<u8").copy()
+    change(message)
+    yield Send(message.tobytes())
+    try:
+        next(party)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("one message, and no more")
+
+
+@pytest.mark.parametrize("count", [1, 64, 128, 129, 1000, 20_000])
+def test_rows_differ_by_delta_and_sizes_are_known(ends: tuple[Session, Session], count: int) -> None:
+    a, b = ends
+    wire, choices, head = Wire(), chosen(count), np.array([5, 6], np.uint64)
+    t, (q, came) = run_pair(
+        choose(a.receiver, choices, count, Seeded(1), head), offer(b.sender, count, 2), wire
+    )
+    bits = np.unpackbits(choices.view(np.uint8), bitorder="little")[:count]
+    assert (q == t ^ bits[:, None].astype(np.uint64) * b.sender.delta).all()
+    assert came.tolist() == [5, 6]
+    assert wire.bytes == 16 + checked_bytes(count, 128 // K)
+
+
+def attempt(ends: tuple[Session, Session], change: Callable[[Words], None]) -> None:
+    a, b = ends
+    party = choose(a.receiver, chosen(200), 200, Seeded(1), NOTHING)
+    run_pair(altered(party, change), offer(b.sender, 200, 0))
+
+
+WORDS = correction_words(384, 128 // K)
+
+
+def test_a_changed_bit_is_refused(ends: tuple[Session, Session]) -> None:
+    """In corrections of any tree, and in a hash; also in the rows that only mask."""
+    for word in (0, 5, 6, WORDS - 1, WORDS, WORDS + 1, WORDS + 2, WORDS + 257):
+
+        def change(message: Words, word: int = word) -> None:
+            message[word] ^= np.uint64(1 << 17)
+
+        with pytest.raises(PeerError):
+            attempt(ends, change)
+
+
+def cheat(end: Receiver, guess: NDArray[np.uint8]) -> Party[None]:
+    """Choices that are off in the first OT of tree 0, and hashes that are right if the guess of Δ is."""
+    choices = np.concatenate([chosen(200), np.array([7, 9], np.uint64)])
+    message = np.empty(WORDS + checked._HASHES, np.uint64)
+    sent, hashes = message[:WORDS], message[WORDS:].reshape(-1, 2)
+    rows = collect(end.extend(choices, sent, 384))
+    sent[0] ^= np.uint64(1)
+    rho = checked._challenge(sent)
+    checked._hash_blocks(choices.reshape(-1, 2), rho, hashes[:1])
+    checked._hash_columns(rows, rho, hashes[1:])
+    error, moved = np.zeros((3, 2), np.uint64), np.zeros((1, 2), np.uint64)
+    error[0, 0] = 1
+    checked._hash_blocks(error, rho, moved)
+    hashes[1 : 1 + K] ^= guess[:, None].astype(np.uint64) * moved
+    yield from send(message)
+
+
+def test_who_guesses_a_piece_of_delta_passes_and_others_do_not(ends: tuple[Session, Session]) -> None:
+    """This is all that the check leaves to a cheat: of 2ᵏ guesses one is right."""
+    a, b = ends
+    right = np.unpackbits(b.sender.delta.view(np.uint8), bitorder="little")[:K]
+    run_pair(cheat(a.receiver, right), offer(b.sender, 200, 0))
+    for wrong in range(1, 1 << K):
+        other = right ^ np.array([wrong >> place & 1 for place in range(K)], np.uint8)
+        with pytest.raises(PeerError):
+            run_pair(cheat(a.receiver, other), offer(b.sender, 200, 0))
+
+
+def test_hashes_are_polynomials_of_the_columns() -> None:
+    random = np.random.default_rng(3)
+    rows = random.integers(0, 1 << 64, (384, 2), dtype=np.uint64)
+    rho = random.integers(0, 1 << 64, (1, 2), dtype=np.uint64)
+    found = np.zeros((128, 2), np.uint64)
+    checked._hash_columns(rows, rho[0], found)
+    whole, times = numbers(rows), numbers(rho)[0]
+    for column in (0, 1, 63, 64, 127):
+        expected = 0
+        for first in (0, 128, 256):
+            block = sum((row >> column & 1) << place for place, row in enumerate(whole[first : first + 128]))
+            expected = product(expected, times) ^ block
+        assert numbers(found)[column] == expected
+
+
+def test_hashes_are_masked_by_ots_that_serve_nothing_else(ends: tuple[Session, Session]) -> None:
+    """The same choices 40 times: χ² of all bytes of the hashes over 256 values; false alarm 1e-6."""
+    seen = bytearray()
+
+    def look(message: Words) -> None:
+        seen.extend(message[-checked._HASHES :].tobytes())
+
+    for seed in range(40):
+        party = choose(ends[0].receiver, chosen(5), 5, Seeded(seed), NOTHING)
+        run_pair(altered(party, look), offer(ends[1].sender, 5, 0))
+    counts = np.bincount(np.frombuffer(bytes(seen), np.uint8), minlength=256)
+    expected = counts.sum() / 256
+    assert ((counts - expected) ** 2 / expected).sum() < 376.4
+
+
+# -- encapsulation -------------------------------------------------------------------------------------------
+
+ACCUMULATED = {
+    100: "1114b1b6699ed191734fa339376afa7e285c9e6acf6ff0177d346696ce564415",
+    10_000: "8a518cc63da366322a8e7a818c7a0d63483cb3528d34a4cf42f35d5ad73f22fc",
+}
+"""Of the tests of Go's crypto/mlkem: a hash over keys, ciphertexts and secrets from so many seeds."""
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_published_vectors_of_keys_ciphertexts_and_secrets(count: int) -> None:
+    size = 64 + 32 + CIPHERTEXT
+    stream, total = hashlib.shake_128().digest(count * size), hashlib.shake_128()
+    drawn = [stream[at : at + size] for at in range(0, len(stream), size)]
+    pairs = [MLKEM768PrivateKey.from_seed_bytes(one[:64]) for one in drawn]
+    keys = [pair.public_key().public_bytes_raw() for pair in pairs]
+    made = encapsulate(keys, [one[64:96] for one in drawn])
+    for one, pair, key, (secret, ciphertext) in zip(drawn, pairs, keys, made, strict=True):
+        assert pair.decapsulate(ciphertext) == secret
+        total.update(key + ciphertext + secret + pair.decapsulate(one[96:]))
+    assert total.hexdigest(32) == ACCUMULATED[count]
+
+
+def test_a_vector_of_the_standards_authors() -> None:
+    vector = json.loads((Path(__file__).parent / "mlkem768.json").read_text())
+    key, message, ciphertext, secret = (bytes.fromhex(vector[name]) for name in ("ek", "m", "c", "k"))
+    assert encapsulate([key], [message]) == [(secret, ciphertext)]
+
+
+# -- base kem ------------------------------------------------------------------------------------------------
+
+KEM_SESSION = bytes(range(32))
+FEW = 12
+FEW_CHOICES = np.arange(FEW) % 3 == 1
+PAIRS = make_keys(FEW, Fixed("keys"))
+OFFERS = offer_keys(KEM_SESSION, FEW_CHOICES, PAIRS, Fixed("r"))
+ANSWERS, SECRETS = answer_offers(KEM_SESSION, OFFERS)
+FEW_PLACES = np.arange(FEW), FEW_CHOICES.astype(int)
+
+
+def test_what_is_offered_follows_from_the_entropy_and_secrets_are_fresh() -> None:
+    again = make_keys(FEW, Fixed("keys"))
+    assert (offer_keys(KEM_SESSION, FEW_CHOICES, again, Fixed("r")) == OFFERS).all()
+    for one, other in zip(answer_offers(KEM_SESSION, OFFERS), (ANSWERS, SECRETS), strict=True):
+        assert (one != other).any(axis=2).all()
+
+
+def test_both_vectors_look_alike_whatever_was_chosen() -> None:
+    """Numbers below q, on average in the middle; a mean of n is off by 6 deviations once in 5·10⁸."""
+    vectors = unpack(OFFERS[:, RHO:].reshape(FEW, 2, VECTOR))
+    deviation = Q / np.sqrt(12 * FEW * vectors.shape[2])
+    for one in (vectors[FEW_PLACES], vectors[FEW_PLACES[0], 1 - FEW_PLACES[1]]):
+        assert abs(one.mean() - (Q - 1) / 2) < 6 * deviation
+
+
+@pytest.mark.parametrize("change", ["session", "number", "rho", "other vector"])
+def test_a_key_belongs_to_its_session_and_place(change: str) -> None:
+    session, offers = KEM_SESSION, OFFERS.copy()
+    if change == "session":
+        session = bytes(32)
+    elif change == "number":
+        offers = np.roll(offers, 1, axis=0)
+    elif change == "rho":
+        offers[:, 0] ^= 1
+    else:
+        # Zero is below q: a vector that differs from the one that was hashed.
+        offers[FEW_PLACES[0], RHO + VECTOR * (1 - FEW_PLACES[1])] = 0
+        offers[FEW_PLACES[0], RHO + VECTOR * (1 - FEW_PLACES[1]) + 1] &= 0xF0
+    answers, secrets = answer_offers(session, offers)
+    if change == "number":
+        answers, secrets = np.roll(answers, -1, axis=0), np.roll(secrets, -1, axis=0)
+    found = open_chosen(FEW_CHOICES, PAIRS, answers)
+    assert (found != secrets[FEW_PLACES]).any(axis=1).all()
+
+
+def added(session: bytes, which: int, rhos: Bytes, other: Numbers) -> Numbers:
+    choices = np.full(len(rhos), which, np.bool_)
+    return base_kem._hash_vectors(session, choices, rhos, pack(other))
+
+
+def test_a_receiver_that_wants_both_keys_to_be_its_own_gets_one() -> None:
+    """It moves r₀ to fit r₁ and r₁ to fit r₀, again and again: only what it moved last fits."""
+    whole = np.frombuffer(b"".join(p.public_key().public_bytes_raw() for p in PAIRS), np.uint8)
+    whole = whole.reshape(FEW, -1)
+    own, rhos = unpack(whole[:, :VECTOR]).astype(np.int64), whole[:, VECTOR:]
+    said = np.zeros((2, FEW, own.shape[1]), np.uint16)
+    for turn in range(7):
+        which = turn % 2
+        said[which] = (own - added(KEM_SESSION, which, rhos, said[1 - which])) % Q
+        offers = np.concatenate([rhos, pack(said[0]), pack(said[1])], axis=1)
+        answers, secrets = answer_offers(KEM_SESSION, offers)
+        for one in range(2):
+            choices = np.full(FEW, one, np.bool_)
+            right = (open_chosen(choices, PAIRS, answers) == secrets[:, one]).all(axis=1)
+            assert right.all() if one == which else not right.any()
+
+
+def test_a_library_without_the_kem_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Without:
+        @staticmethod
+        def from_seed_bytes(seed: bytes) -> None:
+            raise UnsupportedAlgorithm("no")
+
+    monkeypatch.setattr(base_kem, "MLKEM768PrivateKey", Without)
+    with pytest.raises(UsageError):
+        make_keys(1, Fixed("keys"))
+
+
+def test_vectors_are_written_and_read_as_by_the_library() -> None:
+    """A number that is not below the modulus is refused by both."""
+    vectors = np.random.default_rng(5).integers(0, Q, (4, LENGTH)).astype(np.uint16)
+    packed = pack(vectors)
+    assert packed.shape == (4, VECTOR)
+    assert (unpack(packed) == vectors).all()
+    for vector in packed:
+        MLKEM768PublicKey.from_public_bytes(vector.tobytes() + bytes(RHO)).encapsulate()
+    for place, value in ((0, Q), (1, 4095), (400, Q), (LENGTH - 1, Q)):
+        vectors[1, place], before = value, vectors[1, place]
+        packed = pack(vectors)
+        with pytest.raises(PeerError):
+            unpack(packed)
+        with pytest.raises(ValueError, match="ML-KEM-768"):
+            MLKEM768PublicKey.from_public_bytes(packed[1].tobytes() + bytes(RHO))
+        vectors[1, place] = before
+
+
+def test_numbers_are_the_first_below_the_modulus() -> None:
+    streams = np.frombuffer(bytearray(Fixed("d").bytes(5 * STREAM)), np.uint8).reshape(5, STREAM)
+    drawn = draw_numbers(streams, LENGTH)
+    for stream, found in zip(streams, drawn, strict=True):
+        whole = int.from_bytes(stream[: STREAM // 3 * 3].tobytes(), "little")
+        every = [whole >> 12 * place & 4095 for place in range(STREAM // 3 * 2)]
+        assert found.tolist() == [value for value in every if value < Q][:LENGTH]
+    with pytest.raises(RuntimeError):
+        draw_numbers(np.full((1, STREAM), 255, np.uint8), LENGTH)
+    assert draw_numbers(streams[:0], LENGTH).shape == (0, LENGTH)
+
+
+# -- base ----------------------------------------------------------------------------------------------------
+
+SESSION = bytes(range(32))
+CHOICES = np.random.default_rng(0).random(COUNT) < 0.5
+PLACES = np.arange(COUNT), CHOICES.astype(int)
+OTHERS = np.arange(COUNT), 1 - CHOICES.astype(int)
+SMALL_ORDER = bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05")
+NEUTRAL = (1).to_bytes(32, "little")
+NOT_CANONICAL = ((1 << 255) - 19 + 1).to_bytes(32, "little")
+NOT_ON_CURVE = (2).to_bytes(32, "little")
+POINT_OF_ONE = sodium.crypto_scalarmult_ed25519_base_noclamp((1).to_bytes(32, "little"))
+WITH_SMALL_PART = sodium.crypto_core_ed25519_add(POINT_OF_ONE, SMALL_ORDER)
+BAD = {
+    "small order": SMALL_ORDER,
+    "neutral": NEUTRAL,
+    "not canonical": NOT_CANONICAL,
+    "not on the curve": NOT_ON_CURVE,
+    "small-order part": WITH_SMALL_PART,
+    "zero": bytes(32),
+    "ones": b"\xff" * 32,
+}
+
+
+def sender() -> Party[Any]:
+    return send_base(SESSION, Fixed("s"))
+
+
+def receiver() -> Party[Any]:
+    return receive_base(SESSION, CHOICES, Fixed("r"))
+
+
+def test_the_receiver_has_the_chosen_key_of_each_pair() -> None:
+    wire = Wire()
+    pairs, chosen = run_pair(sender(), receiver(), wire)
+    assert (chosen == pairs[PLACES]).all()
+    assert (chosen != pairs[OTHERS]).any(axis=1).all()
+    assert len({key.tobytes() for pair in pairs for key in pair}) == 2 * COUNT
+    assert wire.bytes == BASE
+    assert wire.rounds == 3
+    assert wire.sizes == {
+        Side.A: [POINT, COUNT * ANSWER],
+        Side.B: [COUNT * POINT, COUNT * OFFER],
+    }
+
+
+def test_keys_are_of_the_whole_transcript() -> None:
+    """One bit that the two sides see differently, and no key is the same."""
+
+    def run(message: str) -> tuple[Any, Any]:
+        of_a, of_b = sender(), receiver()
+
+        def flipped(data: bytes) -> bytes:
+            # In the last OT's part of a message, so that the others differ by the transcript alone.
+            if message in ("point", "points"):
+                return data[:-POINT] + POINT_OF_ONE
+            return data[:-1] + bytes([data[-1] ^ 1])
+
+        if message == "session":
+            of_a = send_base(bytes(32), Fixed("s"))
+        elif message in ("point", "ciphertexts"):
+            of_a = tampered(of_a, ("point", "ciphertexts").index(message), flipped)
+        else:
+            of_b = tampered(of_b, ("points", "keys").index(message), flipped)
+        return run_pair(of_a, of_b)
+
+    for message in ("session", "point", "points", "keys", "ciphertexts"):
+        pairs, chosen = run(message)
+        assert (chosen[:, None] != pairs).any(axis=2).all(), message
+
+
+def watched(patch: pytest.MonkeyPatch, name: str) -> list[tuple[tuple[Any, ...], Any]]:
+    """What a function of the module is given, and gives."""
+    real, seen = getattr(base, name), []
+
+    def watch(*given: Any) -> Any:
+        seen.append((given, real(*given)))
+        return seen[-1][1]
+
+    patch.setattr(base, name, watch)
+    return seen
+
+
+def keys_of(transcript: bytes, points: list[bytes], secrets: Any) -> np.ndarray:
+    """The keys that were not chosen, from what a receiver takes for their two parts."""
+    made = (
+        base._key(transcript, number, int(not choice), point, secret)
+        for number, (choice, point, secret) in enumerate(zip(CHOICES, points, secrets, strict=True))
+    )
+    return np.frombuffer(b"".join(made), np.uint8).reshape(COUNT, -1)
+
+
+def test_either_part_of_the_other_key_alone_does_not_give_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither who computes discrete logarithms has it, nor who opens all ciphertexts."""
+    shared, made = watched(monkeypatch, "_shared_points"), watched(monkeypatch, "_transcript")
+    opened, answered = watched(monkeypatch, "open_chosen"), watched(monkeypatch, "answer_offers")
+    drawn = watched(monkeypatch, "_blinded_points")
+    pairs, _ = run_pair(sender(), receiver())
+    points = [shared[0][1][2 * number + int(not choice)] for number, choice in enumerate(CHOICES)]
+    secrets, transcript, (_, own, answers) = answered[0][1][1][OTHERS], made[0][1], opened[0][0]
+    for guess in (opened[0][1], open_chosen(~CHOICES, own, answers)):
+        assert (keys_of(transcript, points, guess) != pairs[OTHERS]).any(axis=1).all()
+    scalars, public, _ = drawn[0][0]
+    # bᵢ·A is the point of its choice, and bᵢ·A ± A are no points of the other.
+    mine = [sodium.crypto_scalarmult_ed25519_noclamp(scalar, public) for scalar in scalars]
+    for others in (
+        mine,
+        [sodium.crypto_core_ed25519_add(point, public) for point in mine],
+        [sodium.crypto_core_ed25519_sub(point, public) for point in mine],
+    ):
+        assert (keys_of(transcript, others, secrets) != pairs[OTHERS]).any(axis=1).all()
+    assert (keys_of(transcript, points, secrets) == pairs[OTHERS]).all(), (
+        "it is the key with both parts right"
+    )
+
+
+def says(first: bytes) -> Party[None]:
+    yield Send(first)
+    yield Receive(COUNT * POINT)
+
+
+def answers(points: bytes, offers: bytes = b"") -> Party[None]:
+    yield Receive(POINT)
+    yield Send(points)
+    if offers:
+        yield Send(offers)
+        yield Receive(COUNT * ANSWER)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_point_outside_the_group_is_refused_by_both(name: str) -> None:
+    with pytest.raises(PeerError):
+        run_pair(says(BAD[name]), receiver())
+    with pytest.raises(PeerError):
+        run_pair(sender(), answers(POINT_OF_ONE * 100 + BAD[name] + POINT_OF_ONE * 27))
+
+
+def test_the_senders_own_point_is_refused() -> None:
+    def mirrors() -> Party[None]:
+        point = yield Receive(POINT)
+        yield Send(bytes(point) * COUNT)
+
+    with pytest.raises(PeerError):
+        run_pair(sender(), mirrors())
+
+
+def test_good_points_and_keys_are_accepted_and_others_refused() -> None:
+    offers = offer_keys(SESSION, CHOICES, make_keys(COUNT, Fixed("k")), Fixed("o")).tobytes()
+    points = POINT_OF_ONE * COUNT
+    assert run_pair(sender(), answers(points, offers))[0].shape == (COUNT, 2, 16)
+    for wrong in (offers[:-3] + b"\xff" * 3, offers[:-1]):
+        with pytest.raises(PeerError):
+            run_pair(sender(), answers(points, wrong))
+
+
+@pytest.mark.parametrize("side", list(Side), ids=str)
+@pytest.mark.parametrize("message", [1, 2])
+def test_what_is_changed_on_its_way_ends_the_set_up(side: Side, message: int) -> None:
+    """A's point and ciphertexts, B's points and keys: all keys differ, and the checked OTs that follow show
+    it."""
+    change: Callable[[bytes], bytes] = lambda data: data[:-1] + bytes([data[-1] ^ 1])  # noqa: E731
+    if message == 1:
+        change = lambda data: POINT_OF_ONE * (len(data) // POINT)  # noqa: E731
+    parties = {of: set_up(of, 8, Fixed(of.value)) for of in Side}
+    parties[side] = tampered(parties[side], message, change)
+    with pytest.raises(PeerError):
+        run_pair(parties[Side.A], parties[Side.B])
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_sender_that_spoils_a_ciphertext_ends_the_set_up_if_it_was_chosen(
+    chosen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which it learns that way."""
+    _, b = run_pair(set_up(Side.A, 8, Fixed("a")), set_up(Side.B, 8, Fixed("b")))
+    # The path goes by the highest bit of a piece of Δ first, and the choice leads away from it.
+    choice = 1 - (int(b.sender.delta[0]) >> 7 & 1)
+
+    def spoiled(*given: Any) -> Any:
+        made, secrets = answer_offers(*given)
+        made[0, choice if chosen else 1 - choice, 0] ^= 1
+        return made, secrets
+
+    monkeypatch.setattr(base, "answer_offers", spoiled)
+    both = set_up(Side.A, 8, Fixed("a")), set_up(Side.B, 8, Fixed("b"))
+    if not chosen:
+        run_pair(*both)
+        return
+    with pytest.raises(PeerError):
+        run_pair(*both)
