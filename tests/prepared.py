@@ -203,12 +203,12 @@ def shape(name: str) -> Shape:
 
 
 @once
-def learned(text: str, way: str = "made up", records: int = 300, seed: int = 3, **others: Any) -> Learnt:
-    """What is learned for an agreement's text: from made-up people, or from two generated tables by `labels`
-    or by their `looks` alone."""
+def learned(text: str, way: str = "made up", rows: int = 300, seed: int = 3, **others: Any) -> Learnt:
+    """What is learned for an agreement's text: from made-up people, or from two generated tables of so many
+    rows by `labels` or by their `looks` alone."""
     agreed = parse_agreement(text)
     if way == "made up":
         return accord.learn(agreed, **others)
-    made = people(records, seed=seed)
+    made = people(rows, seed=seed)
     labels = true_pairs(made) if way == "labels" else None
     return accord.learn(agreed, made.a, other=made.b, labels=labels, learnt_from="public", **others)

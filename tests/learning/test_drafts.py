@@ -1,6 +1,4 @@
-"""The score of a draft is found, replaced, or made of fields; what is learnt stands in its place, and no
-number more.
-"""
+"""The score of a draft is found, replaced, or made of fields; what is learned stands in its place."""
 
 from __future__ import annotations
 
@@ -43,34 +41,21 @@ def test_a_score_alone_or_in_a_conjunction() -> None:
         "score(same(a) -> 5, otherwise -> -5; same(b) -> 3, otherwise -> -3) >= 4 and (same(c) or same(d))"
     )
     assert with_score(parse_rule(SCORE), alone) == alone
-
-
-@pytest.mark.parametrize(
-    ("rule", "found"),
-    [
-        ("same(a)", "no score"),
-        (f"{SCORE} or same(c)", "no score"),
-        (f"not {SCORE}", "no score"),
-        (f"{SCORE} and {SCORE}", "several scores"),
-    ],
-)
-def test_no_score_or_several_are_refused_with_what_to_write(rule: str, found: str) -> None:
-    with pytest.raises(UsageError, match=f"has {found} .*score.*`compare=`"):
-        score_of(parse_rule(rule))
-
-
-def test_comparisons_that_decide_nothing_are_left_out() -> None:
-    alone = score_of(parse_rule(SCORE))
+    # Comparisons that decide nothing are left out.
     assert len(put_weights(alone.comparisons, ((0, 0), (3, -3)), 1, {}).comparisons) == 1
+
+
+@pytest.mark.parametrize("rule", ["same(a)", f"{SCORE} or same(c)", f"not {SCORE}", f"{SCORE} and {SCORE}"])
+def test_a_rule_without_one_score_is_refused(rule: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        score_of(parse_rule(rule))
+    assert "`compare=`" in str(raised.value)
 
 
 def test_fields_are_compared_in_the_usual_ways() -> None:
     fields = starter("people").fields
-    made = [
-        str(each).split(", otherwise")[0]
-        for each in compare_fields(["given", "birth", "email"], fields).comparisons
-    ]
-    assert made == [
+    made = compare_fields(["given", "birth", "email"], fields).comparisons
+    assert [str(each).split(", otherwise")[0] for each in made] == [
         "dice(given) >= 1 -> 6, dice(given) >= 0.8 -> 4, dice(given) >= 0.6 -> 2, missing(given) -> 0",
         "same(birth) -> 6, within(birth, 31 days) -> 4, missing(birth) -> 0",
         "same(email) -> 6, missing(email) -> 0",
@@ -81,12 +66,13 @@ def test_fields_are_compared_in_the_usual_ways() -> None:
     )
     products = compare_fields(["day", "brand"], starter("products").fields)
     assert "missing" not in str(products), "no record lacks them"
-    with pytest.raises(UsageError, match=r"'gven' is not a field.*'given'.*'xyz' is not a field.*Declare"):
+    with pytest.raises(UsageError) as raised:
         compare_fields(["gven", "xyz"], fields)
+    assert all(name in str(raised.value) for name in ("'gven'", "'given'", "'xyz'"))
 
 
-def learnt(draft: str = DRAFT, rule: str = RULE) -> Agreement:
-    return parse_agreement(draft).model_copy(update={"rule": parse_rule(rule), "learnt_from": "A"})
+def learnt(draft: str = DRAFT) -> Agreement:
+    return parse_agreement(draft).model_copy(update={"rule": parse_rule(RULE), "learnt_from": "A"})
 
 
 def test_a_comparison_has_its_line_and_its_fields_in_front() -> None:
@@ -117,14 +103,12 @@ def test_every_other_line_stays(draft: str) -> None:
     first, last = text[:start], text[end:]
     assert plain.startswith(first)
     assert plain.endswith(last)
-    gone = plain[len(first) : len(plain) - len(last)].strip()
-    rule = re.sub("^(#.*\n)+", "", gone)
-    assert rule.startswith(("rule =", '"rule"='))
-    assert rule.endswith(('"""', "'same(birth)'")), "nothing but the rule and its comment is gone"
-    assert "Weights and threshold were tuned" not in text
+    gone = re.sub("^(#.*\n)+", "", plain[len(first) : len(plain) - len(last)].strip())
+    assert gone.startswith(("rule =", '"rule"='))
+    assert gone.endswith(('"""', "'same(birth)'")), "nothing but the rule and its comment is gone"
 
 
-def test_learning_again_replaces_what_was_learnt() -> None:
+def test_learning_again_replaces_what_was_learned() -> None:
     once = write_into(DRAFT, learnt())
     again = learnt().model_copy(update={"learnt_from": "B linked"})
     twice = write_into(once, again)
@@ -133,27 +117,31 @@ def test_learning_again_replaces_what_was_learnt() -> None:
     assert twice.count("Learned by") == 1
 
 
-def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
+def test_a_rule_in_another_text_is_left_alone() -> None:
     odd = DRAFT.replace('salt = "00000000"', "salt = \"00000000\"\nx = '''\nrule = \"same(birth)\"\n'''")
-    with pytest.raises(UsageError, match="cannot be found"):
-        write_into(odd, learnt())
-    with pytest.raises(UsageError, match="cannot be found"):
-        write_into("version = 2\n", learnt())
+    for text in (odd, "version = 2\n"):
+        with pytest.raises(UsageError):
+            write_into(text, learnt())
 
 
-def test_finer_levels_weigh_what_the_draft_gives_such_pairs() -> None:
+@pytest.mark.parametrize(
+    ("drafted", "finer"),
+    [
+        (
+            "given: dice >= 0.75 -> 4, otherwise -> -2",
+            "given: dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> -2, otherwise -> -2",
+        ),
+        (
+            "birth: same -> 4, same(birth_year) -> 1",
+            "birth: same -> 4, same(birth_year) -> 1, missing -> 0, otherwise -> 0",
+        ),
+        *[("dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 4",) * 2],
+    ],
+)
+def test_finer_levels_weigh_what_the_draft_gives_such_pairs(drafted: str, finer: str) -> None:
     fields = starter("people").fields
-    drafted = score_of(parse_rule("score(given: dice >= 0.75 -> 4, otherwise -> -2) >= 1"))
-    levels = "dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> -2, otherwise -> -2"
-    finer = refine(drafted, fields)
-    assert finer == score_of(parse_rule(f"score(given: {levels}) >= 1"))
-    weights = tuple(each.weights for each in finer.comparisons)
-    assert put_weights(finer.comparisons, weights, 1, fields) == drafted
-    birth = "birth: same -> 4, same(birth_year) -> 1"
-    assert refine(score_of(parse_rule(f"score({birth}) >= 1")), fields) == score_of(
-        parse_rule(f"score({birth}, missing -> 0, otherwise -> 0) >= 1")
-    )
-    crossed = score_of(
-        parse_rule("score(dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 4) >= 1")
-    )
-    assert refine(crossed, fields) == crossed
+    score, wanted = (score_of(parse_rule(f"score({one}) >= 1")) for one in (drafted, finer))
+    assert refine(score, fields) == wanted
+    if "given:" in drafted:
+        weights = tuple(each.weights for each in wanted.comparisons)
+        assert put_weights(wanted.comparisons, weights, 1, fields) == score
