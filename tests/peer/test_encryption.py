@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import ConnectionLostError, PeerError, RefusedError
@@ -24,7 +24,7 @@ from accord.peer.connect import exchange_keys
 from accord.peer.encryption import ADDED, PACKET, Decrypter, Encrypter, Ends, Keys, agree_on_keys
 from accord.peer.frames import HEADER, Kind, decode_header, encode_header
 from accord.peer.handshake import HELLO, MAGIC, WIRE
-from accord.peer.identity import Card, draw_identity
+from accord.peer.identity import draw_identity
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from tests.peer.inside import meet, meet_inside
@@ -33,13 +33,7 @@ from tests.run import worlds
 
 KEY = bytes(range(32))
 VERSION = WIRE.to_bytes(2, "little")
-
-
-def identity(name: str) -> tuple[bytes, Card]:
-    return draw_identity(name, worlds.NOW)
-
-
-ALICE, BOB, EVE = identity("alice"), identity("bob"), identity("eve")
+ALICE, BOB, EVE = (draw_identity(name, worlds.NOW) for name in ("alice", "bob", "eve"))
 AT_ALICE = Ends(ALICE[0], BOB[1], "bob", listens=True)
 AT_BOB = Ends(BOB[0], ALICE[1], "alice", listens=False)
 
@@ -47,29 +41,23 @@ AT_BOB = Ends(BOB[0], ALICE[1], "alice", listens=False)
 
 
 def test_both_have_the_same_keys_and_no_other_connection_has() -> None:
+    """And messages have the sizes that the module says, whoever it is."""
     seen: list[bytes] = []
-    for _ in range(3):
-        left, right = run_pair(agree_on_keys(AT_ALICE), agree_on_keys(AT_BOB))
+    for at_a, at_b in (
+        (AT_ALICE, AT_BOB),
+        (AT_ALICE, AT_BOB),
+        (replace(AT_ALICE, card=EVE[1]), replace(AT_BOB, identity=EVE[0])),
+    ):
+        wire = Wire()
+        left, right = run_pair(agree_on_keys(at_a), agree_on_keys(at_b), wire)
         assert (left.sent, left.received) == (right.received, right.sent)
+        assert wire.sizes == {Side.A: [8, 2, 1152], Side.B: [8, 2, 1184, 64]}
         seen += [left.sent, left.received]
+        for shown in (repr(left), repr(AT_ALICE)):
+            assert "b'" not in shown
+            assert "PRIVATE" not in shown
     assert len(set(seen)) == 6
     assert {len(key) for key in seen} == {32}
-
-
-def test_the_exchange_has_the_same_sizes_whoever_it_is() -> None:
-    """And the sizes that the module says."""
-    wires = []
-    for ends in ((AT_ALICE, AT_BOB), (replace(AT_ALICE, card=EVE[1]), replace(AT_BOB, identity=EVE[0]))):
-        wires.append(Wire())
-        run_pair(agree_on_keys(ends[0]), agree_on_keys(ends[1]), wires[-1])
-    assert wires[0].sizes == wires[1].sizes == {Side.A: [8, 2, 1152], Side.B: [8, 2, 1184, 64]}
-
-
-def test_no_secret_is_shown() -> None:
-    left, _ = run_pair(agree_on_keys(AT_ALICE), agree_on_keys(AT_BOB))
-    for shown in (repr(left), repr(AT_ALICE)):
-        assert "b'" not in shown
-        assert "PRIVATE" not in shown
 
 
 def test_the_keys_are_those_of_the_page() -> None:
@@ -128,16 +116,21 @@ def flipped(message: int, place: int) -> Change:
     return change
 
 
-@pytest.mark.parametrize(("message", "place"), [(2, 0), (2, 1100), (2, 1183), (3, 0), (3, 63)])
-def test_what_the_caller_says_cannot_be_changed(message: int, place: int) -> None:
-    with pytest.raises(PeerError, match=r"did not sign|none of ML-KEM"):
-        run_pair(agree_on_keys(AT_ALICE), changed(agree_on_keys(AT_BOB), flipped(message, place)))
+def refused(at_a: Party[Keys], at_b: Party[Keys]) -> str:
+    with pytest.raises(PeerError) as caught:
+        run_pair(at_a, at_b)
+    return str(caught.value)
 
 
-@pytest.mark.parametrize("place", [0, 500, 1087, 1088, 1151])
-def test_what_the_listener_says_cannot_be_changed(place: int) -> None:
-    with pytest.raises(PeerError, match=r"alice sent something.*did not sign with the key of its card"):
-        run_pair(changed(agree_on_keys(AT_ALICE), flipped(2, place)), agree_on_keys(AT_BOB))
+def test_what_either_says_cannot_be_changed() -> None:
+    for message, place in ((2, 0), (2, 1100), (2, 1183), (3, 0), (3, 63)):
+        refused(agree_on_keys(AT_ALICE), changed(agree_on_keys(AT_BOB), flipped(message, place)))
+    for place in (0, 500, 1087, 1088, 1151):
+        said = refused(changed(agree_on_keys(AT_ALICE), flipped(2, place)), agree_on_keys(AT_BOB))
+        assert said.startswith("alice")
+    # A key that is none: all its coefficients are above the modulus.
+    none = changed(agree_on_keys(AT_BOB), lambda n, content: b"\xff" * 1184 if n == 2 else content)
+    refused(agree_on_keys(AT_ALICE), none)
 
 
 @pytest.mark.parametrize(
@@ -150,17 +143,7 @@ def test_what_the_listener_says_cannot_be_changed(place: int) -> None:
     ],
 )
 def test_another_card_is_refused(listener: Ends, caller: Ends) -> None:
-    with pytest.raises(PeerError, match="did not sign"):
-        run_pair(agree_on_keys(listener), agree_on_keys(caller))
-
-
-def test_a_key_that_is_none_is_refused() -> None:
-    """All its coefficients are above the modulus."""
-    with pytest.raises(PeerError, match="none of ML-KEM"):
-        run_pair(
-            agree_on_keys(AT_ALICE),
-            changed(agree_on_keys(AT_BOB), lambda n, content: b"\xff" * 1184 if n == 2 else content),
-        )
+    refused(agree_on_keys(listener), agree_on_keys(caller))
 
 
 def test_neither_a_reflected_nor_a_replayed_signature_is_accepted() -> None:
@@ -171,14 +154,11 @@ def test_neither_a_reflected_nor_a_replayed_signature_is_accepted() -> None:
         return content
 
     run_pair(changed(agree_on_keys(AT_ALICE), note), agree_on_keys(AT_BOB))
-    with pytest.raises(PeerError, match="did not sign"):
-        run_pair(changed(agree_on_keys(AT_ALICE), lambda n, _: said[n]), agree_on_keys(AT_BOB))
+    refused(changed(agree_on_keys(AT_ALICE), lambda n, _: said[n]), agree_on_keys(AT_BOB))
     digest = AT_ALICE.digest(bytes(1184), bytes(1088))
-    with pytest.raises(PeerError, match="did not sign"):
-        AT_ALICE.verify(AT_ALICE.sign(digest), digest)
-    both = Ends(ALICE[0], ALICE[1], "alice", listens=True)
-    with pytest.raises(PeerError, match="did not sign"):
-        both.verify(both.sign(digest), digest)
+    for ends in (AT_ALICE, Ends(ALICE[0], ALICE[1], "alice", listens=True)):
+        with pytest.raises(PeerError):
+            ends.verify(ends.sign(digest), digest)
 
 
 def greeted(party: Party[Keys], first: bytes = MAGIC, version: bytes = VERSION) -> list[Any]:
@@ -191,8 +171,9 @@ def greeted(party: Party[Keys], first: bytes = MAGIC, version: bytes = VERSION) 
     return said
 
 
-def in_between(caller: Party[Keys], listener: Party[Keys]) -> None:
-    """Eve has broken TLS, and gives each side a key of her own, with the signatures of the other."""
+def test_who_has_broken_tls_alone_is_refused() -> None:
+    """Eve gives each side a key of her own, with the signatures of the other."""
+    caller, listener = agree_on_keys(AT_BOB), agree_on_keys(AT_ALICE)
     hers = MLKEM768PrivateKey.generate()
     public = greeted(caller)[2]
     greeted(listener)
@@ -200,33 +181,23 @@ def in_between(caller: Party[Keys], listener: Party[Keys]) -> None:
     assert isinstance(answer, Send)
     hers.decapsulate(answer.buffer[:1088])
     _, ciphertext = MLKEM768PublicKey.from_public_bytes(public).encapsulate()
-    caller.send(ciphertext + bytes(answer.buffer[1088:]))
+    with pytest.raises(PeerError):
+        caller.send(ciphertext + bytes(answer.buffer[1088:]))
 
 
-def test_who_has_broken_tls_alone_is_refused() -> None:
-    with pytest.raises(PeerError, match="did not sign"):
-        in_between(agree_on_keys(AT_BOB), agree_on_keys(AT_ALICE))
-
-
-# -- versions ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("version", "word"), [(1, "an older"), (WIRE + 1, "a newer")])
 @pytest.mark.parametrize("ends", [AT_ALICE, AT_BOB])
-def test_versions_part_at_the_first_bytes(ends: Ends, version: int, word: str) -> None:
-    with pytest.raises(RefusedError, match=f"{ends.partner} runs {word} version of Accord"):
-        greeted(agree_on_keys(ends), version=version.to_bytes(2, "little"))
-
-
-@pytest.mark.parametrize(
-    "frame", [encode_header(Kind.MESSAGE, HELLO), encode_header(Kind.STOP, 1), encode_header(Kind.PING, 0)]
-)
-@pytest.mark.parametrize("ends", [AT_ALICE, AT_BOB])
-def test_the_first_version_had_no_such_exchange_and_both_say_so(ends: Ends, frame: bytes) -> None:
-    """It takes what is said here for a frame that it does not know."""
-    with pytest.raises(RefusedError, match="an older version of Accord: it speaks version 1"):
-        greeted(agree_on_keys(ends), frame)
-    with pytest.raises(PeerError, match=r"unknown kind.*same version of Accord"):
+def test_versions_part_at_the_first_bytes(ends: Ends) -> None:
+    """The first version had no such exchange: it says a frame, and knows none such as ours."""
+    for version in (1, WIRE - 1, WIRE + 1):
+        with pytest.raises(RefusedError) as caught:
+            greeted(agree_on_keys(ends), version=version.to_bytes(2, "little"))
+        assert f"version {version} " in str(caught.value)
+        assert str(caught.value).startswith(ends.partner)
+    for kind, length in ((Kind.MESSAGE, HELLO), (Kind.STOP, 1), (Kind.PING, 0)):
+        with pytest.raises(RefusedError) as caught:
+            greeted(agree_on_keys(ends), encode_header(kind, length))
+        assert "version 1 " in str(caught.value)
+    with pytest.raises(PeerError):
         decode_header(MAGIC)
 
 
@@ -244,7 +215,6 @@ def opened(decrypter: Decrypter, stream: bytes, cuts: list[int]) -> bytes:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from([1, 2, 8, 300, 16_384, PACKET - 1, PACKET]), min_size=1, max_size=6),
     st.lists(st.sampled_from([1 << 20, 100_003, 16_384, 7_001]), min_size=1, max_size=3),
@@ -260,28 +230,26 @@ def test_packets_come_back_however_they_are_cut(sizes: list[int], cuts: list[int
         assert opened(decrypter, stream, cuts) == b"".join(bodies)
 
 
-def test_packets_come_back_byte_by_byte() -> None:
-    encrypter = Encrypter(KEY)
-    stream = b"".join(bytes(encrypter.encrypt(body)) for body in (b"a", b"bc", b"def"))
-    assert opened(Decrypter(KEY), stream, [1]) == b"abcdef"
-
-
 def three() -> list[bytes]:
     encrypter = Encrypter(KEY)
     return [bytes(encrypter.encrypt(body)) for body in (b"first", b"second", b"third")]
 
 
-@pytest.mark.parametrize("key", [KEY, bytes(32)])
-def test_every_flipped_bit_is_refused(key: bytes) -> None:
+def test_of_a_packet_that_is_cut_off_nothing_is_given() -> None:
+    stream = b"".join(three())
+    assert opened(Decrypter(KEY), stream, [1]) == b"firstsecondthird"
+    for end in range(5 + ADDED, 11 + 2 * ADDED):
+        assert opened(Decrypter(KEY), stream[:end], [1000]) == b"first"
+
+
+def test_every_flipped_bit_is_refused() -> None:
     packet = three()[0]
-    if key != KEY:
-        with pytest.raises(PeerError, match="does not open"):
-            opened(Decrypter(key), packet, [100])
-        return
+    with pytest.raises(PeerError):
+        opened(Decrypter(bytes(32)), packet, [100])
     for bit in range(8 * len(packet)):
         wrong = bytearray(packet)
         wrong[bit // 8] ^= 1 << bit % 8
-        decrypter = Decrypter(key)
+        decrypter = Decrypter(KEY)
         try:
             # A longer one is not whole yet.
             assert opened(decrypter, bytes(wrong), [100]) == b""
@@ -295,39 +263,29 @@ def test_every_flipped_bit_is_refused(key: bytes) -> None:
 @pytest.mark.parametrize("order", [(1,), (0, 2), (0, 0), (1, 0), (0, 1, 1), (0, 2, 1), (0, 1, 2, 0)])
 def test_packets_left_out_repeated_or_in_another_order_are_refused(order: tuple[int, ...]) -> None:
     packets = three()
-    with pytest.raises(PeerError, match="does not open"):
+    with pytest.raises(PeerError):
         opened(Decrypter(KEY), b"".join(packets[n] for n in order), [1000])
-
-
-def test_of_a_packet_that_is_cut_off_nothing_is_given() -> None:
-    packets = three()
-    for end in range(len(packets[0]), len(packets[0]) + len(packets[1])):
-        assert opened(Decrypter(KEY), b"".join(packets)[:end], [1000]) == b"first"
 
 
 @pytest.mark.parametrize("size", [0, PACKET + 1, (1 << 32) - 1])
 def test_a_wrong_length_is_refused_before_more_comes(size: int) -> None:
-    with pytest.raises(PeerError, match="a packet of a wrong length"):
+    with pytest.raises(PeerError):
         opened(Decrypter(KEY), size.to_bytes(4, "little"), [4])
     for body in (b"", bytes(PACKET + 1)):
-        with pytest.raises(ValueError, match="a packet holds"):
+        with pytest.raises(ValueError):
             Encrypter(KEY).encrypt(body)
 
 
 def test_a_key_is_replaced_after_so_many_packets_and_no_nonce_comes_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert module._PACKETS_A_KEY * (PACKET + ADDED) == 1 << 32, "the bytes that the bound is for"
     monkeypatch.setattr(module, "_PACKETS_A_KEY", 3)
     ciphers = module._Ciphers(KEY)
     used = [(ciphers.next()[1], ciphers._key) for _ in range(10)]
     assert len({nonce for nonce, _ in used}) == 10
-    assert [used.count((nonce, key)) for nonce, key in used] == [1] * 10
     keys = [key for _, key in used]
     assert [keys.index(key) // 3 for key in keys] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
-
-
-def test_a_key_serves_the_bytes_that_the_bound_is_for() -> None:
-    assert module._PACKETS_A_KEY * (PACKET + ADDED) == 1 << 32
 
 
 # -- over a connection -------------------------------------------------------------------------------------
@@ -356,20 +314,6 @@ def carried(folder: Path, content: list[bytes]) -> bytes:
     return bytes(seen)
 
 
-def test_tls_carries_nothing_in_the_clear_and_the_same_sizes_for_other_contents(tmp_path: Path) -> None:
-    sizes = [16, 5, 20_000, 3 * PACKET]
-    contents = [[letter * size for size in sizes] for letter in (b"x", b"y")]
-    ciphered = [carried(tmp_path / str(n), content) for n, content in enumerate(contents)]
-    assert all(letter * 5 not in stream for letter, stream in zip((b"x", b"y"), ciphered, strict=True))
-    assert encode_header(Kind.MESSAGE, 16) not in ciphered[0]
-    # Small messages with their header in one packet; long ones after it, in as few as hold them.
-    packets = [HEADER + 16, HEADER + 5, HEADER, 20_000, HEADER, PACKET, PACKET, PACKET]
-    # A ping in between, on a machine that is busy, is a packet of eight.
-    found = [[size for size in lengths(stream) if size != HEADER] for stream in ciphered]
-    assert found == [[size for size in packets if size != HEADER]] * 2
-    assert ciphered[0][4:60] != ciphered[1][4:60]
-
-
 def lengths(stream: bytes) -> list[int]:
     found, at = [], 0
     while at < len(stream):
@@ -378,23 +322,30 @@ def lengths(stream: bytes) -> list[int]:
     return found
 
 
+def test_tls_carries_nothing_in_the_clear_and_the_same_sizes_for_other_contents(tmp_path: Path) -> None:
+    sizes = [16, 5, 20_000, 3 * PACKET]
+    contents = [[letter * size for size in sizes] for letter in (b"x", b"y")]
+    ciphered = [carried(tmp_path / str(n), content) for n, content in enumerate(contents)]
+    assert all(letter * 5 not in stream for letter, stream in zip((b"x", b"y"), ciphered, strict=True))
+    assert encode_header(Kind.MESSAGE, 16) not in ciphered[0]
+    # Small messages with their header in one packet; long ones after it, in as few as hold them. A ping in
+    # between, on a machine that is busy, is a packet of eight, as a header is.
+    packets = [HEADER + 16, HEADER + 5, 20_000, PACKET, PACKET, PACKET]
+    assert [[size for size in lengths(stream) if size != HEADER] for stream in ciphered] == [packets] * 2
+    assert ciphered[0][4:60] != ciphered[1][4:60]
+
+
 def test_a_packet_that_does_not_open_is_the_partners_fault_and_ends_the_connection(tmp_path: Path) -> None:
     a, b = meet_inside(*worlds.introduce(tmp_path, agreement()))
     channel = b.channel("alice", QUICK)
     a.sendall(encode_header(Kind.MESSAGE, 5) + b"whole")
     a.connection.sendall((5).to_bytes(4, "little") + bytes(21))
     assert bytes(channel.receive(5)) == b"whole"
-    for _ in range(2):
-        with pytest.raises(PeerError, match="a packet that does not open"):
-            channel.receive(5)
-    with pytest.raises(PeerError, match="a packet that does not open"):
-        channel.attend()
+    for listen in (lambda: channel.receive(5), lambda: channel.receive(5), channel.attend):
+        with pytest.raises(PeerError):
+            listen()
     a.close()
     channel.close()
-
-
-def ends_of(own: worlds.Organisation, other: worlds.Organisation, listens: bool) -> Ends:
-    return Ends(own.state.identity.read_bytes(), other.card, agreement().party(other.side), listens)
 
 
 @pytest.mark.parametrize("says", [b"", MAGIC, MAGIC + VERSION + bytes(500)])
@@ -407,15 +358,14 @@ def test_a_partner_that_says_no_more_is_given_up(
     second.settimeout(worlds.PATIENCE)
     second.sendall(says)
     before = threading.active_count()
-    with pytest.raises(ConnectionLostError, match="was cut before it was secured"):
-        exchange_keys(first, ends_of(a, b, listens=True))
+    with pytest.raises(ConnectionLostError):
+        exchange_keys(first, Ends(a.state.identity.read_bytes(), b.card, "bob", listens=True))
     assert threading.active_count() <= before
     assert first.fileno() == -1
     second.close()
 
 
-def test_versions_that_differ_are_told_apart_by_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a real connection: whoever refuses first lets the other read why."""
+def test_who_refuses_a_version_lets_the_other_read_why(tmp_path: Path) -> None:
     a, b = worlds.introduce(tmp_path, agreement())
     first, second = meet(a, b)
 
@@ -424,8 +374,8 @@ def test_versions_that_differ_are_told_apart_by_both(tmp_path: Path, monkeypatch
         second.sendall(MAGIC + b"\x09\0" + bytes(5000))
         return b"".join(iter(lambda: second.recv(4096), b""))
 
-    refused, heard = worlds.in_threads(lambda: exchange_keys(first, ends_of(a, b, listens=True)), newer)
-    assert isinstance(refused, RefusedError)
-    assert "bob runs a newer version of Accord" in str(refused)
-    assert heard == MAGIC + WIRE.to_bytes(2, "little")
+    ends = Ends(a.state.identity.read_bytes(), b.card, "bob", listens=True)
+    refusal, heard = worlds.in_threads(lambda: exchange_keys(first, ends), newer)
+    assert isinstance(refusal, RefusedError)
+    assert heard == MAGIC + VERSION
     second.close()

@@ -1,7 +1,8 @@
-"""Identities, cards and partners: made once, private, and refused when anything was changed."""
+"""Identities, cards and partners: made once, private, exchanged on a word, refused when changed."""
 
 from __future__ import annotations
 
+import base64
 import json
 import ssl
 from contextlib import suppress
@@ -9,9 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from accord.cli import app
+import accord
 from accord.errors import DamagedError, OutputError, TrustError, UnreadableError, UsageError
 from accord.peer.identity import (
     make_identity,
@@ -33,88 +33,75 @@ def state(tmp_path: Path) -> State:
 
 
 def test_an_identity_is_private_and_lasts(state: State) -> None:
+    assert own_card(state) is None
+    with pytest.raises(TrustError):
+        require_own_card(state, NOW)
     card = make_identity(state, "Hospital Ä", NOW)
     assert card.name == "Hospital Ä"
     assert state.identity.stat().st_mode & 0o777 == 0o600
-    assert own_card(state) == card
-    assert require_own_card(state, NOW) == card
+    assert own_card(state) == require_own_card(state, NOW) == card
     assert b"PRIVATE" not in card.pem
+    assert "BEGIN" not in repr(card)
+    assert card.fingerprint in repr(card)
     assert len(card.fingerprint) == 24
+    with pytest.raises(TrustError):
+        read_card(state.identity)
     assert make_identity(state, "Hospital Ä", NOW).fingerprint != card.fingerprint
-
-
-def test_without_an_identity_the_way_to_one_is_told(state: State) -> None:
-    assert own_card(state) is None
-    with pytest.raises(TrustError, match="accord identity --name"):
-        require_own_card(state, NOW)
-
-
-@pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 65, "\x07"])
-def test_a_name_that_cannot_stand_on_a_card(state: State, name: str) -> None:
-    with pytest.raises(UsageError, match="names its owner"):
-        make_identity(state, name, NOW)
+    state.identity.chmod(0o640)
+    with pytest.raises(TrustError):
+        own_card(state)
 
 
 def test_cards_have_their_time(state: State) -> None:
     card = make_identity(state, "a", NOW)
     require_valid(card, "a", NOW + timedelta(days=365 * 5 - 1))
+    require_valid(card, "a", NOW - timedelta(hours=23))
     for when in (NOW + timedelta(days=365 * 5 + 1), NOW - timedelta(days=2)):
-        with pytest.raises(TrustError, match="The card of a is valid from"):
+        with pytest.raises(TrustError):
             require_valid(card, "a", when)
-        with pytest.raises(TrustError, match="Your own card"):
+        with pytest.raises(TrustError):
             require_own_card(state, when)
 
 
-def test_a_key_that_others_can_read_is_refused(state: State) -> None:
-    make_identity(state, "a", NOW)
-    state.identity.chmod(0o644)
-    with pytest.raises(TrustError, match="chmod 600"):
-        own_card(state)
-
-
-def test_a_card_that_was_changed_is_refused(state: State, tmp_path: Path) -> None:
+def test_a_card_that_was_changed_is_refused_or_another(state: State, tmp_path: Path) -> None:
+    """Some bits of its form are under no signature: then it has another fingerprint."""
     card = make_identity(state, "a", NOW)
     path = tmp_path / "a.card"
     path.write_bytes(card.pem)
     assert read_card(path) == card
-    wrong = {
-        "a letter": card.pem.replace(b"A", b"B", 1),
-        "cut off": card.pem[:200],
-        "two cards": card.pem * 2,
-        "nothing": b"",
-        "too long": card.pem + b"\n" * 20_000,
-        "another thing": b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-    }
-    for content in wrong.values():
+    other = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    letter = card.pem.replace(b"A", b"B", 1)
+    for content in (letter, card.pem[:200], card.pem * 2, b"", card.pem + b"\n" * 20_000, other):
         path.write_bytes(content)
-        with pytest.raises(TrustError, match="not a card of Accord"):
+        with pytest.raises(TrustError):
             read_card(path)
-
-
-def test_every_byte_of_a_card_counts(state: State, tmp_path: Path) -> None:
-    """A changed card is refused, or has another fingerprint: some bits of its form are under no signature."""
-    import base64
-
-    card = make_identity(state, "a", NOW)
-    path = tmp_path / "a.card"
-    for at in range(len(card.der)):
+    for at in range(0, len(card.der), 3):
         changed = bytearray(card.der)
         changed[at] ^= 1
         body = base64.encodebytes(bytes(changed)).decode()
         path.write_text(f"-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n")
         with suppress(TrustError):
             assert read_card(path).fingerprint != card.fingerprint
-
-
-def test_a_private_key_is_no_card(state: State) -> None:
-    make_identity(state, "a", NOW)
-    with pytest.raises(TrustError, match="holds a private key"):
-        read_card(state.identity)
     with pytest.raises(UnreadableError):
-        read_card(state.folder / "missing")
+        read_card(tmp_path / "missing")
 
 
-def test_a_card_passes_the_strict_checks_of_openssl(state: State) -> None:
+def test_a_flipped_bit_of_an_identity_is_told_or_changes_nothing(state: State) -> None:
+    card = make_identity(state, "a", NOW)
+    kept = state.identity.read_bytes()
+    told = 0
+    for at in range(0, len(kept), 5):
+        content = bytearray(kept)
+        content[at] ^= 1 << at % 8
+        state.identity.write_bytes(content)
+        try:
+            assert own_card(state) == card
+        except DamagedError:
+            told += 1
+    assert told > len(kept) // 5 * 3 // 4
+
+
+def test_a_card_signs_and_passes_the_strict_checks_of_openssl(state: State) -> None:
     """As trust anchor and as leaf at once, under the flags that newer Pythons set by default."""
     card = make_identity(state, "a", NOW)
     for kind in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
@@ -123,73 +110,69 @@ def test_a_card_passes_the_strict_checks_of_openssl(state: State) -> None:
         context.load_verify_locations(cadata=card.pem.decode())
         context.load_cert_chain(state.identity)
         assert context.cert_store_stats()["x509"] == 1
-
-
-def test_signatures(state: State) -> None:
-    card = make_identity(state, "a", NOW)
     signature = sign(state, b"content")
     verify(card, signature, b"content")
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError):
         verify(card, signature, b"another content")
 
 
-def test_nobody_is_their_own_partner(state: State) -> None:
+def test_partners(state: State, tmp_path: Path) -> None:
     own = make_identity(state, "registry", NOW)
-    told = "'registry' is you; your partner in this agreement is 'st mary': "
     with pytest.raises(UsageError) as caught:
         require_other(state, "registry", "st mary", own)
-    assert str(caught.value) == f"{told}`accord link … --partner 'st mary'`."
+    assert "--partner 'st mary'" in str(caught.value)
     require_other(state, "st mary", "registry", own)
-    add_partner(state, "registry", own)
-    require_other(state, "registry", "st mary", own)
-
-
-def test_partners(state: State, tmp_path: Path) -> None:
     other = open_state(tmp_path / "other", {})
     first, second = make_identity(other, "b", NOW), make_identity(other, "b", NOW)
-    for name in ("Dr. Ö / & Co", "b"):
+    for name in ("Dr. Ö / & Co", "b", "registry"):
         add_partner(state, name, first)
-    assert list(partners(state)) == ["Dr. Ö / & Co", "b"]
+    require_other(state, "registry", "st mary", own)
+    assert list(partners(state)) == ["Dr. Ö / & Co", "b", "registry"]
     add_partner(state, "b", second)
     assert find_partner(state, "b") == second, "a new card did not replace the old one"
     remove_partner(state, "b")
-    with pytest.raises(TrustError, match=r"no card of 'b'; you know Dr. Ö / & Co"):
+    with pytest.raises(TrustError) as unknown:
         find_partner(state, "b")
-    for wrong in ("", " x", "a\nb"):
+    assert "Dr. Ö / & Co" in str(unknown.value)
+    for wrong in ("", " x", "a\nb", "x" * 101):
         with pytest.raises(UsageError):
             add_partner(state, wrong, first)
 
 
-def run(*words: str) -> str:
-    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+# -- from Python and the command line ---------------------------------------------------------------------
 
 
-def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_identity_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    mine, theirs = ("--state", "mine"), ("--state", "theirs")
-    told = run(*mine, "identity", "--name", "Hospital A/1")
-    assert (tmp_path / "Hospital-A-1.card").is_file()
-    assert run(*mine, "identity") == told, "a second call made another identity"
-    facts = json.loads(run(*mine, "identity", "--json"))
-    assert facts["fingerprint"] in told
-    assert facts["fingerprint"] in run(*theirs, "partner", "add", "hospital-a", "Hospital-A-1.card")
-    assert json.loads(run(*theirs, "partner", "list", "--json"))["hospital-a"]["name"] == "Hospital A/1"
-    assert facts["fingerprint"] in run(*theirs, "partner", "list")
-    assert facts["fingerprint"] not in run(*mine, "identity", "--renew", "--force")
-    run(*theirs, "partner", "remove", "hospital-a")
-    assert run(*theirs, "partner", "list") == ""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with pytest.raises(UsageError):
+        accord.identity()
+    first = accord.identity("Hospital A")
+    assert read_card(Path("Hospital-A.card")) == first
+    assert accord.identity() == accord.identity("Hospital A") == first
+    with pytest.raises(UsageError):
+        accord.identity("Hospital B")
+    with pytest.raises(OutputError):
+        accord.identity(renew=True)
+    assert accord.identity(renew=True, force=True).fingerprint != first.fingerprint
 
 
-def test_a_second_name_needs_a_word(tmp_path: Path) -> None:
-    words = ["--state", str(tmp_path / "s"), "identity", "--out", str(tmp_path / "c")]
-    runner = CliRunner()
-    assert isinstance(runner.invoke(app, words).exception, UsageError)
-    runner.invoke(app, [*words, "--name", "a"])
-    again = runner.invoke(app, [*words, "--name", "b"])
-    assert isinstance(again.exception, UsageError)
-    assert "`renew=True`" in str(again.exception)
+def test_a_card_is_exchanged_only_with_a_word(tmp_path: Path) -> None:
+    own, theirs = tmp_path / "own", tmp_path / "theirs"
+    accord.identity("us", out=tmp_path / "us.card", state=own)
+    card = accord.identity("them", out=tmp_path / "them.card", state=theirs)
+    with pytest.raises(UsageError):
+        accord.trust("them", tmp_path / "us.card", state=own)
+    old = accord.trust("them", tmp_path / "them.card", state=own)
+    assert old == card == find_partner(State(own), "them")
+    new = accord.identity(out=tmp_path / "new.card", renew=True, state=theirs)
+    with pytest.raises(UsageError) as caught:
+        accord.trust("them", tmp_path / "new.card", state=own)
+    assert old.fingerprint in str(caught.value)
+    assert new.fingerprint in str(caught.value)
+    assert find_partner(State(own), "them") == old
+    accord.trust("them", tmp_path / "new.card", force=True, state=own)
+    assert find_partner(State(own), "them") == new
 
 
 def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
@@ -197,41 +180,41 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
     own.write_text("id\n1\n")
     (tmp_path / "link.card").symlink_to(own)
     (tmp_path / "hard.card").hardlink_to(own)
-    words = ["--state", str(state), "identity", "--name", "a", "--out"]
-    for name in ("own.csv", "link.card", "hard.card"):
-        refused = CliRunner().invoke(app, [*words, str(tmp_path / name)]).exception
-        assert isinstance(refused, OutputError)
-        assert "force" in str(refused)
+    for out in (own, tmp_path / "link.card", tmp_path / "hard.card", state / "x.card"):
+        with pytest.raises(OutputError):
+            accord.identity("a", out=out, state=state)
     assert not (state / "identity.pem").exists(), "a key was made for a card that could not be written"
     for name in ("link.card", "hard.card"):
-        run(*words, str(tmp_path / name), "--force")
+        accord.identity("a", out=tmp_path / name, force=True, state=state)
         assert read_card(tmp_path / name).name == "a"
     assert own.read_text() == "id\n1\n", "it was written through a link"
     key = (state / "identity.pem").read_bytes()
     for name in ("identity.pem", "ledger.sqlite", "x.card"):
-        refused = CliRunner().invoke(app, [*words, str(state / name), "--force"]).exception
-        assert "state folder" in str(refused)
-    renewed = [*words, str(tmp_path / "link.card"), "--renew"]
-    assert isinstance(CliRunner().invoke(app, renewed).exception, OutputError)
+        with pytest.raises(OutputError):
+            accord.identity(out=state / name, force=True, state=state)
+    with pytest.raises(OutputError):
+        accord.identity(out=tmp_path / "link.card", renew=True, state=state)
     assert (state / "identity.pem").read_bytes() == key
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.card", "link.card", "own.csv", "state"]
 
 
-def test_a_name_that_no_card_can_have_is_a_wrong_call(tmp_path: Path) -> None:
-    words = ["--state", str(tmp_path / "s"), "identity", "--name", "x" * 65, "--out", str(tmp_path / "c")]
-    assert isinstance(CliRunner().invoke(app, words).exception, UsageError)
+def test_from_the_command_line(tmp_path: Path) -> None:
+    from tests.cli.terminal import accord as type_in
 
+    def run(*words: str) -> str:
+        done = type_in(tmp_path, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
-def test_every_flipped_bit_of_an_identity_is_told_or_changes_nothing(state: State) -> None:
-    card = make_identity(state, "a", NOW)
-    kept = state.identity.read_bytes()
-    told = 0
-    for at in range(0, len(kept), 3):
-        content = bytearray(kept)
-        content[at] ^= 1 << at % 8
-        state.identity.write_bytes(content)
-        try:
-            assert own_card(state) == card
-        except DamagedError:
-            told += 1
-    assert told > len(kept) // 4
+    own, theirs = ("--state", "own"), ("--state", "theirs")
+    told = run(*own, "identity", "--name", "Hospital A/1")
+    assert (tmp_path / "Hospital-A-1.card").is_file()
+    assert run(*own, "identity") == told, "a second call made another identity"
+    fingerprint = json.loads(run(*own, "identity", "--json"))["fingerprint"]
+    assert fingerprint in told
+    assert fingerprint in run(*theirs, "partner", "add", "hospital-a", "Hospital-A-1.card")
+    assert json.loads(run(*theirs, "partner", "list", "--json"))["hospital-a"]["name"] == "Hospital A/1"
+    assert fingerprint in run(*theirs, "partner", "list")
+    assert fingerprint not in run(*own, "identity", "--renew", "--force")
+    run(*theirs, "partner", "remove", "hospital-a")
+    assert run(*theirs, "partner", "list") == ""
