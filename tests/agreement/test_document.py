@@ -118,7 +118,7 @@ def test_what_came_later_is_written_only_where_it_is_agreed(old: str, silent: st
     agreed = parse_agreement(TEXT.replace(old, said, 1))
     assert parse_agreement(agreed.to_toml()) == agreed
     assert agreed.digest != PRODUCTS.digest
-    assert diff(PRODUCTS, agreed)
+    assert len(diff(PRODUCTS, agreed)) == len(diff(agreed, PRODUCTS)) == 1
     assert agreed.task.placement == PRODUCTS.task.placement, "the noise of before stays good"
 
 
