@@ -1,25 +1,43 @@
-"""Losses on a lattice against the definition of δ, by listing every outcome."""
+"""Losses on a lattice against the definition of δ, by listing every outcome, and accountants over them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate, product
 from math import exp
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.errors import UsageError
+from accord.privacy import accounting
+from accord.privacy.accounting import basic, exact, promised, spent
+from accord.privacy.calibration import calibrate
+from accord.privacy.events import (
+    NO_COST,
+    AllPairs,
+    Cost,
+    Event,
+    ExactAnswer,
+    NoisyCounts,
+    Promise,
+    Routing,
+    released,
+)
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.noise import Noise, exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from tests.privacy.definition import enumerated_delta, moved_delta
 
-EPSILONS = [Fraction(n, 8) for n in range(0, 25, 3)]
+# -- losses --------------------------------------------------------------------------------------------------
 
+EPSILONS = [Fraction(n, 8) for n in range(0, 25, 3)]
 SMALL: list[Noise] = [
     Geometric(3, Fraction(1), Fraction(1, 2), 3),
     Geometric(0, Fraction(1), Fraction(1, 2), 3),
@@ -37,36 +55,10 @@ def assert_just_above(found: float, true: Fraction) -> None:
     assert true <= Fraction(found) <= true * (1 + Fraction(1, 10**10)) + Fraction(1, 2**200)
 
 
-@pytest.mark.parametrize("noise", SMALL, ids=repr)
-def test_one_bin_agrees_with_the_definition(noise: Noise) -> None:
-    for epsilon in EPSILONS:
-        assert_just_above(exact_delta(noise, 1, epsilon), enumerated_delta(fractions(noise), 1, epsilon))
-
-
 @pytest.mark.parametrize("noise", [pytest.param(SMALL[0], marks=pytest.mark.slow), SMALL[4]], ids=repr)
 def test_two_bins_agree_with_the_definition(noise: Noise) -> None:
     for epsilon in EPSILONS[2::3]:
         assert_just_above(exact_delta(noise, 2, epsilon), enumerated_delta(fractions(noise), 2, epsilon))
-
-
-@pytest.mark.parametrize("noise", [SMALL[1], SMALL[3]], ids=repr)
-def test_three_bins_agree_with_a_count_of_losses(noise: Noise) -> None:
-    q = [float(p) for p in noise.window.probabilities]
-    ups = [(p, q[x - 1] if x else 0.0) for x, p in enumerate(q)]
-    downs = [(p, q[x + 1] if x + 1 < len(q) else 0.0) for x, p in enumerate(q)]
-    here, there = np.ones(1), np.ones(1)
-    for pairs in [ups] * 3 + [downs] * 3:
-        here = np.outer(here, [p for p, _ in pairs]).ravel()
-        there = np.outer(there, [p for _, p in pairs]).ravel()
-    for epsilon in (0.5, 1.0):
-        direct = float(np.maximum(0, here - exp(epsilon) * there).sum())
-        assert exact_delta(noise, 3, Fraction(epsilon)) == pytest.approx(direct, rel=1e-9)
-
-
-def test_the_enumeration_vector_for_counts() -> None:
-    noise = [Fraction(n, 100) for n in (5, 20, 40, 25, 10)]
-    found = [float(enumerated_delta(noise, 1, Fraction(n, 2))) for n in (1, 2, 3, 4)]
-    assert found == pytest.approx([0.397762, 0.297150, 0.206937, 0.158055], abs=5e-7)
 
 
 @given(
@@ -103,15 +95,12 @@ def test_repetition_is_composition() -> None:
     many = compose(compose(one, one), compose(one, compose(one, one)))
     for epsilon in EPSILONS:
         assert repeat(one, 5).delta(epsilon) == pytest.approx(many.delta(epsilon), rel=1e-11)
-
-
-def test_nothing_has_no_loss() -> None:
-    assert nothing().delta(Fraction(0)) < 2.0**-200
-    assert repeat(losses(SMALL[0], 1), 0).delta(Fraction(0)) < 2.0**-200
+    for none in (nothing(), repeat(one, 0)):
+        assert none.delta(Fraction(0)) < 2.0**-200
 
 
 def test_lattices_do_not_mix() -> None:
-    with pytest.raises(ValueError, match="grid"):
+    with pytest.raises(ValueError):
         compose(losses(SMALL[0], 1), losses(SMALL[2], 1))
 
 
@@ -148,15 +137,6 @@ def test_trimming_folds_tails_upward() -> None:
     assert cut.mass[0] >= mass[: folded + 1].sum()
     assert cut.infinite >= mass[folded + len(cut.mass) :].sum() > 0
     assert cut.delta(Fraction(1)) == pytest.approx(whole.delta(Fraction(1)), rel=1e-12)
-
-
-def test_delta_never_grows_with_epsilon() -> None:
-    found = [losses(SMALL[2], 2).delta(epsilon) for epsilon in EPSILONS]
-    assert found == sorted(found, reverse=True)
-    assert found[0] > found[-1]
-
-
-# -- all records of one person ----------------------------------------------------------------------------
 
 
 def partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -210,20 +190,167 @@ def test_no_partition_has_more_than_the_exact_delta(
     assert_just_above(exact_delta(noise, bins, epsilon, records), max(listed))
 
 
-@pytest.mark.parametrize("noise", SMALL[:5], ids=repr)
-@pytest.mark.parametrize("records", [2, 3, 5])
-def test_several_records_agree_with_the_definition(noise: Noise, records: int) -> None:
-    for epsilon in EPSILONS:
-        true = moved_delta(fractions(noise), [records, -records], epsilon)
-        assert_just_above(exact_delta(noise, 1, epsilon, records), true)
+@pytest.mark.parametrize("noise", SMALL, ids=repr)
+def test_several_records_agree_with_the_definition(noise: Noise) -> None:
+    for records in (1, 2, 3, 5):
+        for epsilon in EPSILONS:
+            true = moved_delta(fractions(noise), [records, -records], epsilon)
+            assert_just_above(exact_delta(noise, 1, epsilon, records), true)
 
 
-def test_more_records_than_the_window_is_long_hide_nothing() -> None:
+def test_more_records_of_a_person_cost_more_and_more_than_the_window_hide_nothing() -> None:
+    found = [exact_delta(SMALL[0], 2, Fraction(1), records) for records in (1, 2, 3, 4)]
+    assert found == sorted(found)
+    assert found[0] < found[1]
     assert exact_delta(SMALL[1], 1, Fraction(3), SMALL[1].window.cap) < 1
     assert exact_delta(SMALL[1], 1, Fraction(3), SMALL[1].window.cap + 1) == 1
 
 
-def test_more_records_of_a_person_cost_more() -> None:
-    found = [exact_delta(SMALL[0], 2, Fraction(1), records) for records in (1, 2, 3, 4)]
-    assert found == sorted(found)
-    assert found[0] < found[1]
+# -- accounting ----------------------------------------------------------------------------------------------
+
+if TYPE_CHECKING:
+    from dp_accounting.pld import privacy_loss_distribution as theirs
+HALF = Promise(Cost(Fraction(1, 2), Fraction(1, 10**6)))
+
+
+def by_dp_accounting(
+    noise: Noise, times: int, grid: float, pessimistic: bool, by: int = 1
+) -> theirs.PrivacyLossDistribution:
+    """One up bin and one down bin as joint outcomes, composed."""
+    from dp_accounting.pld import privacy_loss_distribution as theirs
+
+    q = [float(p) for p in noise.window.probabilities]
+    size = len(q)
+    bins = [
+        theirs.from_two_probability_mass_functions(
+            {x: math.log(q[x + step]) for x in range(size) if 0 <= x + step < size},
+            {x: math.log(p) for x, p in enumerate(q)},
+            pessimistic_estimate=pessimistic,
+            value_discretization_interval=grid,
+            symmetric=True,
+            log_mass_truncation_bound=-math.inf,
+        )
+        for step in (-by, by)
+    ]
+    return bins[0].compose(bins[1]).self_compose(times)
+
+
+def test_what_is_promised_together() -> None:
+    """An exact answer leaves the numbers as they are, and the sum with a condition; alone it has no sum."""
+    exactly, routed = ExactAnswer(), Routing("leave-out")
+    assert promised([]) == NO_COST
+    assert promised([exactly]) is None
+    mixed = promised([exactly, HALF])
+    assert mixed is not None
+    assert (mixed.epsilon, mixed.delta) == (HALF.cost.epsilon, HALF.cost.delta)
+    assert mixed.unless
+    together = promised([routed, HALF, routed])
+    assert together == Cost(HALF.cost.epsilon, HALF.cost.delta, routed.cost.unless)
+    assert spent([routed, exactly], Fraction(0)) == 0
+
+
+def test_sums_and_what_costs_nothing_in_every_accountant() -> None:
+    assert basic([HALF, AllPairs(), HALF]) == Cost(Fraction(1), Fraction(2, 10**6))
+    assert basic([]) == NO_COST
+    assert exact([AllPairs()] * 5).delta(Fraction(0)) < 2.0**-200
+    assert spent([AllPairs()], Fraction(0)) == 0
+    assert exact([HALF, AllPairs()]).delta(Fraction(1, 4)) == exact([HALF]).delta(Fraction(1, 4))
+
+
+def test_unknown_events_are_refused() -> None:
+    class Gossip:
+        cost = NO_COST
+
+    gossip = cast(Event, Gossip())
+    for accountant in (basic, exact):
+        with pytest.raises(UsageError):
+            accountant([HALF, gossip])
+
+
+def test_a_single_promise_is_itself() -> None:
+    """At less δ than was spent no ε is proved."""
+    assert exact([HALF]).delta(Fraction(1, 2)) == pytest.approx(1e-6, rel=1e-9)
+    assert spent([HALF], Fraction(1, 10**6)) == 0.5
+    assert spent([HALF], Fraction(1, 10**7)) == math.inf
+    assert spent([HALF], Fraction(0)) == math.inf
+    nothing_but_delta = Promise(Cost(Fraction(0), Fraction(1, 1000)))
+    assert exact([nothing_but_delta] * 3).delta(Fraction(0)) == pytest.approx(1 - 0.999**3, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ten", "thirty"), [("0.1", 0.70, 1.27), ("0.4", 3.16, 5.82), ("1.6", 15.2, 31.8)]
+)
+def test_runs_of_the_default_compose_below_their_sum(epsilon: str, ten: float, thirty: float) -> None:
+    event = released(calibrate("geometric", epsilon, "1e-5"))
+    for times, known in ((10, ten), (30, thirty)):
+        found = exact([event] * times).epsilon(Fraction(11 * times, 10**6))
+        assert 0.9 * known < found <= known
+        assert found < times * float(Fraction(epsilon))
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "people", "times", "epsilon"),
+    [
+        ("geometric", "1.6", 1, 1, "0.4"),
+        ("geometric", "1.6", 1, 10, "14.4"),
+        ("gaussian", "1.6", 1, 4, "3"),
+        ("geometric", "1", 3, 5, "3"),
+        ("gaussian", "1", 3, 1, "0.7"),
+    ],
+)
+def test_dp_accounting_agrees(name: str, claim: str, people: int, times: int, epsilon: str) -> None:
+    event = released(calibrate(name, claim, "1e-5", records_per_person=people))
+    ours = exact([event] * times).delta(Fraction(epsilon))
+    high, low = (
+        by_dp_accounting(event.noise, times, 1e-4, side, by=people).get_delta_for_epsilon(float(epsilon))
+        for side in (True, False)
+    )
+    assert low * (1 - 1e-6) <= ours <= high * (1 + 1e-6)
+    assert high - low < 0.05 * ours + 1e-9
+
+
+def test_where_the_grid_of_dp_accounting_does_not_allow_it() -> None:
+    event = released(calibrate("geometric", "1.6", "2^-40"))
+    assert exact([event]).delta(Fraction("1.6")) < 2.0**-40
+    assert by_dp_accounting(event.noise, 1, 1e-4, True).get_delta_for_epsilon(1.6) > 1e-6
+
+
+def test_several_runs_agree_with_the_definition() -> None:
+    noise = Geometric(2, Fraction(1), Fraction(1, 2), 2)
+    event = NoisyCounts(noise, 1, Cost(Fraction(3, 2), Fraction(1, 10)))
+    q = [Fraction(weight, 2**256) for weight in noise.window.table]
+    for epsilon in (Fraction(1), Fraction(5, 2)):
+        true = enumerated_delta(q, 2, epsilon)
+        assert true <= Fraction(exact([event, event]).delta(epsilon)) <= true * (1 + Fraction(1, 10**9))
+
+
+def test_unlike_events_compose_on_a_grid_from_above() -> None:
+    """In whatever order."""
+    small = released(calibrate("geometric", "0.4", "1e-5"))
+    other = released(calibrate("gaussian", "0.6", "1e-6", 2))
+    found = exact([small, other, HALF] * 2)
+    total = basic([small, other, HALF] * 2)
+    assert found.delta(total.epsilon + Fraction(1, 100)) <= float(total.delta)
+    separate = [exact([event] * 2).delta(Fraction(1)) for event in (small, other, HALF)]
+    assert found.delta(Fraction(1)) > max(separate)
+    assert found.epsilon(2 * total.delta) < float(total.epsilon)
+    turned = exact([HALF, HALF, other, small, other, small])
+    assert turned.delta(Fraction(1)) == pytest.approx(found.delta(Fraction(1)), rel=1e-12)
+
+
+def test_blocks_change_nothing_but_the_last_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of runs can be accounted."""
+    event = released(calibrate("geometric", "0.1", "1e-5"))
+    whole = exact([event] * 20).epsilon(Fraction(1, 1000))
+    assert spent([event] * 300, Fraction(4, 1000)) < 15
+    monkeypatch.setattr(accounting, "CHUNK", 6)
+    blocks = exact([event] * 20).epsilon(Fraction(1, 1000))
+    assert whole <= blocks < whole + 0.003
+
+
+def test_losses_far_above_epsilon_do_not_make_it_slow_or_wrong() -> None:
+    wide = released(calibrate("gaussian", "0.1", "1e-5", 2))
+    found = exact([wide, wide, HALF])
+    total = basic([wide, wide, HALF])
+    assert len(found.losses.mass) < 40_000
+    assert float(total.delta) / 3 < found.delta(total.epsilon + Fraction(1, 50)) <= 1.01 * float(total.delta)
