@@ -1,24 +1,71 @@
-"""`accord state`, and what `accord runs` and `accord forget` say of a damaged run, as a user meets them."""
+"""Commands on what an installation keeps: accounts, the ledger, runs, and a folder that is damaged."""
 
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import accord as face
+from accord.cli.account import choose_account
+from accord.cli.ledger import open_ledger
+from accord.errors import AccountError, DeclinedError, UsageError
+from accord.privacy.budget import Budget
+from accord.privacy.events import Cost
 from accord.side import Side
 from accord.state.runs import hold
-from tests.cli.terminal import Done, accord
+from tests.cli.terminal import Done, Keyboard, accord
 from tests.run import faults
 from tests.run.faults import Office
 from tests.state.test_inspection import change, flip
 
-pytestmark = pytest.mark.usefixtures("quick")
+TENTH = Cost(Fraction(1), Fraction(1, 10))
+
+
+# -- accounts -----------------------------------------------------------------------------------------------
+
+
+def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
+    for wrong in (
+        *({}, {"runs": 3}, {"epsilon": 1}, {"epsilon": 1, "delta": 1}, {"epsilon": -1, "delta": 0}),
+        *({"epsilon": 1001, "delta": "1e-9"}, {"epsilon": "1e400", "delta": 0}),
+        *({"epsilon": 1, "delta": "1e-60"}, {"epsilon": 1, "delta": 0, "unlimited": True}),
+    ):
+        with pytest.raises(UsageError):
+            face.set_budget("d", **wrong, state=tmp_path)  # type: ignore[arg-type]
+    assert open_ledger(tmp_path).budgets() == {}
+    assert face.set_budget("d", epsilon=1, delta=0.1, state=tmp_path) == Budget(TENTH)
+    assert face.set_budget("D", runs=3, state=tmp_path) == Budget(TENTH, 3)
+    assert face.set_budget("d", unlimited=True, state=tmp_path) == Budget(None, 3)
+    assert list(open_ledger(tmp_path).budgets()) == ["d"]
+
+
+@pytest.mark.parametrize(
+    "typed", [["n"], ["y", "1e400", "1e-9"], ["y", "much", "1e-9"], ["y", "-1", "0.1"], None]
+)
+def test_only_a_person_with_a_sound_answer_makes_an_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str] | None
+) -> None:
+    face.set_budget("Patients", unlimited=True, state=tmp_path)
+    assert choose_account(None, tmp_path, asking=True) == "Patients"
+    assert choose_account("PATIENTS", tmp_path, asking=False) == "Patients"
+    monkeypatch.setattr("sys.stdin", Keyboard(typed or ["y", "unlimited"]))
+    with pytest.raises(AccountError if typed is None else (DeclinedError, UsageError)):
+        choose_account("pateints", tmp_path, asking=typed is not None)
+    assert list(open_ledger(tmp_path).budgets()) == ["Patients"]
+    face.set_budget("staff", unlimited=True, state=tmp_path)
+    with pytest.raises(AccountError):
+        choose_account(None, tmp_path, asking=True)
+
+
+# -- a run that is done -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def both(tmp_path: Path) -> dict[Side, Office]:
+def both(tmp_path: Path, quick: None) -> dict[Side, Office]:
     made = faults.offices(tmp_path, "plain")
     faults.require_linked(faults.link(made))
     return made
@@ -29,8 +76,12 @@ def office(both: dict[Side, Office]) -> Office:
     return both[Side.A]
 
 
-def type_in(office: Office, *words: str) -> Done:
-    return accord(office.data.parent, "--state", str(office.state.folder), *words)
+def type_in(office: Office, words: str) -> Done:
+    return accord(office.data.parent, "--state", str(office.state.folder), *words.split())
+
+
+def facts(office: Office, words: str) -> Any:
+    return json.loads(type_in(office, f"{words} --json").stdout)
 
 
 def the_run(office: Office) -> str:
@@ -44,106 +95,78 @@ def damage(office: Office, name: str) -> None:
     change(office.state, "contents", "content", f"WHERE hex(digest) = '{digest.upper()}'")
 
 
-def test_check_of_what_is_whole(office: Office) -> None:
-    done = type_in(office, "state", "check")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("7 entries, 1 run, 5 contents, ")
-    assert done.stdout.endswith(" kB read: everything is as it was written.\n")
-    facts = json.loads(type_in(office, "state", "check", "--json").stdout)
-    assert (facts["sound"], facts["damages"], facts["entries"], facts["runs"]) == (True, [], 7, 1)
+def test_the_ledger_adds_up_and_keeps_what_is_forgotten(both: dict[Side, Office], office: Office) -> None:
+    faults.require_linked(faults.link(both))
+    type_in(office, "ledger budget table --epsilon 5 --delta 0.1 --runs 5")
+    body = facts(office, "ledger")
+    (account,) = body["accounts"]
+    four = {"epsilon": 4, "delta": 0.001, "unless": ""}
+    assert (account["runs"], account["spent"], account["partners"]) == (2, four, {"bob": four})
+    assert (account["budget"], account["budget_runs"]) == ({"epsilon": 5, "delta": 0.1}, 5)
+    assert account["left"] == {"epsilon": 1, "delta": 0.099}
+    assert 3.8 < account["spent_epsilon_composed"] <= 4
+    first, second = body["runs"]
+    assert [run["cost"]["epsilon"] for run in body["runs"]] == [4, 0]
+    assert (first["release"], first["noise_stored"]) == (second["release"], True)
+    assert first["agreement"] == office.agreement.digest
+    (office.data.parent / "agreement.toml").write_text(office.agreement.to_toml())
+    done = type_in(office, "audit agreement agreement.toml --dataset table --party alice --json")
+    audited = json.loads(done.stdout)["account"]
+    assert (done.returncode, audited["allowed"], audited["after"]["epsilon"]) == (12, False, 8)
+    assert type_in(office, f"forget {first['run']}").returncode == 2
+    assert office.state.run(first["run"]).exists()
+    assert type_in(office, f"forget {first['run']} --force").returncode == 0
+    assert not office.state.run(first["run"]).exists()
+    assert type_in(office, f"forget {first['run']}").returncode == 0, "nothing is left of it"
+    body = facts(office, "ledger")
+    assert body["accounts"][0]["spent"] == four
+    assert [run["noise_stored"] for run in body["runs"]] == [False, False]
 
 
-def test_check_tells_everything_at_once(office: Office) -> None:
-    journal = office.state.run(the_run(office)) / "journal"
+def test_a_check_tells_every_damage_at_once(office: Office) -> None:
+    sound = facts(office, "state check")
+    assert (sound["sound"], sound["damages"], sound["entries"], sound["runs"]) == (True, [], 7, 1)
+    run = the_run(office)
+    journal = office.state.run(run) / "journal"
     journal.write_bytes(flip(journal.read_bytes(), 30))
     office.state.identity.write_bytes(b"")
-    damage_name = the_run_of(office)
-    done = type_in(office, "state", "check")
-    assert done.returncode == 16
-    lines = done.stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines[:-1]] == [f"runs/{damage_name}/journal", "identity.pem"]
-    assert lines[-1].endswith("2 things are damaged.")
-    assert "accord state restore" in done.stderr
-    found = type_in(office, "state", "check", "--json")
-    assert found.returncode == 16
-    facts = json.loads(found.stdout)
-    assert [one["run"] for one in facts["damages"]] == [damage_name, None]
-    assert facts["sound"] is False
+    assert type_in(office, "state check").returncode == 16
+    found = facts(office, "state check")
+    assert [(one["place"], one["run"]) for one in found["damages"]] == [
+        (f"runs/{run}/journal", run),
+        ("identity.pem", None),
+    ]
 
 
-def the_run_of(office: Office) -> str:
-    (folder,) = (office.state.folder / "runs").iterdir()
-    return folder.name
-
-
-def test_check_says_what_it_removed(office: Office) -> None:
-    office.state.create_run("left")
-    done = type_in(office, "state", "check")
-    assert done.returncode == 0
-    assert done.stderr.startswith("Removed runs/left: nothing names it")
-
-
-def test_there_and_back(both: dict[Side, Office]) -> None:
-    office = both[Side.A]
-    done = type_in(office, "state", "backup", "copy.tar")
-    assert (done.returncode, done.stdout.startswith("copy.tar: 7 entries, 1 run, ")) == (0, True)
-    assert "It holds secrets" in done.stderr
-    assert type_in(office, "state", "backup", "copy.tar").returncode == 2
-    assert type_in(office, "state", "backup", "copy.tar", "--force").returncode == 0
-    done = type_in(office, "state", "restore", "copy.tar")
-    assert done.returncode == 0, done.stderr
-    assert ": 7 entries, 1 run." in done.stdout
-    assert "The folder that was there is now" in done.stderr
-    assert "that only a partner knows of cannot be seen here" in done.stderr
+def test_a_copy_comes_back_unless_partners_have_seen_more(both: dict[Side, Office], office: Office) -> None:
+    assert type_in(office, "state backup copy.tar").returncode == 0
+    content = (office.data.parent / "copy.tar").read_bytes()
+    assert type_in(office, "state backup copy.tar").returncode == 2
+    assert (office.data.parent / "copy.tar").read_bytes() == content
+    assert type_in(office, "state restore copy.tar").returncode == 0
+    listed = type_in(office, "runs").stdout
+    assert accord(office.data.parent, "--state", "new", "state", "restore", "copy.tar").returncode == 0
+    assert accord(office.data.parent, "--state", "new", "runs").stdout == listed
     faults.require_linked(faults.link(both))
-    done = type_in(office, "state", "restore", "copy.tar")
-    assert (done.returncode, done.stdout) == (2, "")
     last = office.ledger.runs()[-1].run
-    assert f"the run {last} with bob on 'table'" in done.stderr
-    assert "or say --force, and count what is listed by hand with `accord ledger budget`" in done.stderr
-    done = type_in(office, "state", "restore", "copy.tar", "--force")
-    assert done.returncode == 0
-    assert f"the run {last} with bob on 'table'" in done.stderr
-    assert "Count these costs by hand" in done.stderr
-    assert type_in(office, "state", "check").returncode == 0
-
-
-def test_restore_where_nothing_was(office: Office) -> None:
-    type_in(office, "state", "backup", "copy.tar")
-    folder = office.data.parent
-    done = accord(folder, "--state", "new", "state", "restore", "copy.tar")
-    assert done.returncode == 0, done.stderr
-    assert "The folder that was there" not in done.stderr
-    assert accord(folder, "--state", "new", "runs").stdout == type_in(office, "runs").stdout
-
-
-def test_restore_while_a_run_is_under_way(office: Office) -> None:
-    type_in(office, "state", "backup", "copy.tar")
+    refused = type_in(office, "state restore copy.tar")
+    assert refused.returncode == 2
+    assert last in refused.stderr
     with hold(office.state.run(the_run(office))):
-        assert type_in(office, "state", "backup", "other.tar").returncode == 0
-        done = type_in(office, "state", "restore", "copy.tar", "--force")
-    assert (done.returncode, "is under way here" in done.stderr) == (2, True)
+        assert type_in(office, "state restore copy.tar --force").returncode == 2, "a run is under way"
+    assert last in type_in(office, "state restore copy.tar --force").stderr
+    assert last not in [run["run"] for run in facts(office, "ledger")["runs"]]
 
 
-def test_over_a_damaged_database(office: Office) -> None:
-    type_in(office, "state", "backup", "copy.tar")
+def test_a_damaged_database_is_replaced_by_a_copy_and_copied_by_none(office: Office) -> None:
+    type_in(office, "state backup copy.tar")
     change(office.state, "entries", "body", "WHERE number = 3")
-    assert type_in(office, "runs").returncode == 16
-    assert type_in(office, "state", "check").returncode == 16
-    assert type_in(office, "state", "backup", "other.tar").returncode == 16
-    done = type_in(office, "state", "restore", "copy.tar")
-    assert done.returncode == 0, done.stderr
-    assert "What was here could not be read to its end: entry 3 of its log" in done.stderr
-    assert type_in(office, "state", "check").returncode == 0
-
-
-def test_damage_goes_into_the_copy_and_is_told(office: Office) -> None:
+    for words in ("runs", "state check", "state backup other.tar"):
+        assert type_in(office, words).returncode == 16
+    assert type_in(office, "state restore copy.tar").returncode == 0
     damage(office, "receipt")
-    done = type_in(office, "state", "backup", "copy.tar")
-    assert done.returncode == 16
-    assert "Damaged here, and so in the copy: the receipt of the run" in done.stderr
-    refused = type_in(office, "state", "restore", "copy.tar")
-    assert (refused.returncode, "say --force" in refused.stderr) == (2, True)
+    assert type_in(office, "state backup bad.tar").returncode == 16
+    assert type_in(office, "state restore bad.tar").returncode == 2
 
 
 @pytest.mark.parametrize("name", ["agreement", "journal"])
@@ -153,28 +176,7 @@ def test_a_broken_run_is_listed_and_kept(office: Office, name: str) -> None:
         (office.state.run(run) / "journal").write_bytes(b"damaged")
     else:
         damage(office, name)
-    done = type_in(office, "runs")
-    (row,) = [line for line in done.stdout.splitlines() if line.startswith(run)]
-    assert row.endswith("broken")
-    assert "`accord state check`" in done.stderr
-    assert "forget" not in done.stderr
-    (facts,) = json.loads(type_in(office, "runs", "--json").stdout)
-    assert (facts["run"], facts["broken"], facts["steps"]) == (run, True, None)
-
-
-def test_a_broken_run_is_not_forgotten_by_mistake(tmp_path: Path) -> None:
-    """Though it cost nothing."""
-    both = faults.offices(tmp_path, "all-pairs")
-    faults.require_linked(faults.link(both))
-    office = both[Side.A]
-    run = the_run(office)
-    journal = office.state.run(run) / "journal"
-    content = journal.read_bytes()
-    journal.write_bytes(b"damaged")
-    refused = type_in(office, "forget", run)
-    assert refused.returncode == 2
-    assert (
-        f"{run} cannot be read: it does not begin as a journal does. `accord state check`" in refused.stderr
-    )
-    journal.write_bytes(content)
-    assert type_in(office, "forget", run).returncode == 0
+    (listed,) = facts(office, "runs")
+    assert (listed["run"], listed["broken"], listed["steps"]) == (run, True, None)
+    assert type_in(office, f"forget {run}").returncode == 2
+    assert office.state.run(run).exists()

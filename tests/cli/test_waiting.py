@@ -15,6 +15,8 @@ from accord.state.runs import open_run
 from tests.run import faults
 from tests.run.faults import Office, Wire
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 
 def wanted(office: Office, **other: Any) -> Wanted:
     whole = Wanted(office.state, office.partner, office.agreement.to_toml(), "table")
@@ -52,8 +54,9 @@ def require_same(both: dict[Side, Office]) -> None:
     assert a is None if all(done) else {a} - {None} == charged or not charged
 
 
-@pytest.mark.parametrize("moment", [1, 3, 4, 5, 6, 7, 12])
-@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(
+    ("moment", "lost"), [(1, True), (3, False), (4, True), (5, True), (6, False), (7, True)]
+)
 def test_wherever_it_is_cut_both_attempt_the_same(moment: int, lost: bool, tmp_path: Path) -> None:
     require_same(cut(tmp_path, Wire(moment, lost)))
 
@@ -113,42 +116,32 @@ def calls(runs: Wanted, *theirs: str) -> list[str | None]:
     return found
 
 
-def test_what_waits_is_resumed_and_otherwise_a_run_begins(tmp_path: Path) -> None:
+def test_what_waits_is_resumed_until_it_is_left_to_a_person(tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
-    assert calls(wanted(both[Side.A])) == [None]
-    faults.link(both, Wire(12))
-    name = wanted(both[Side.A]).find()
-    assert calls(wanted(both[Side.A])) == [name]
-    # The partner began anew; a run that was charged is attempted once more, and then it is given to a person.
-    assert calls(wanted(both[Side.A]), "") == [name, name]
-    with pytest.raises(OtherRunError):
-        calls(wanted(both[Side.A]), "", "")
-
-
-def test_a_run_that_is_cut_again_and_again_is_left_to_a_person(tmp_path: Path) -> None:
-    office = cut(tmp_path, Wire(12))[Side.A]
-    name = wanted(office).find()
-    assert name is not None
-    open_run(office.state, name).change(resumes=UNATTENDED - 1)
-    assert calls(wanted(office)) == [name]
-    open_run(office.state, name).change(resumes=UNATTENDED)
-    with pytest.raises(NotResumedError, match=f"`accord resume {name}`"):
-        calls(wanted(office))
-
-
-def test_a_closed_run_is_not_continued(tmp_path: Path) -> None:
-    office = cut(tmp_path, Wire(12))[Side.A]
-    name = wanted(office).find()
-    assert name is not None
-    open_run(office.state, name).change(wrong=3)
+    office = both[Side.A]
     assert calls(wanted(office)) == [None]
-
-
-def test_so_is_one_that_is_done_here_and_that_the_partner_would_go_on_with(tmp_path: Path) -> None:
-    both = faults.offices(tmp_path)
-    faults.link(both, Wire())
-    name, office = faults.common_run(both), both[Side.A]
+    faults.link(both, Wire(12))
+    name = wanted(office).find()
     assert name is not None
+    assert calls(wanted(office)) == [name]
+    # The partner began anew; a run that was charged is attempted once more, and then it is given to a person.
+    assert calls(wanted(office), "") == [name, name]
+    with pytest.raises(OtherRunError):
+        calls(wanted(office), "", "")
+    run = open_run(office.state, name)
+    run.change(resumes=UNATTENDED - 1)
+    assert calls(wanted(office)) == [name]
+    run.change(resumes=UNATTENDED)
+    with pytest.raises(NotResumedError):
+        calls(wanted(office))
+    run.change(wrong=3)
+    assert calls(wanted(office)) == [None], "it is closed"
+
+
+def test_a_run_that_is_done_here_goes_on_with_a_partner_that_asks_for_it(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both)
+    name, office = faults.the_run(both), both[Side.A]
     assert calls(wanted(office), name) == [None, name]
     open_run(office.state, name).change(resumes=UNATTENDED)
     with pytest.raises(NotResumedError):
