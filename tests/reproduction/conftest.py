@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.reproduction.plugged import plugged
+from tests.reproduction.worlds import plugged
+from tests.secure.conftest import world_of as world_of
 
 
 @pytest.fixture(scope="module", autouse=True)

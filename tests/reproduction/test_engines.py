@@ -1,0 +1,372 @@
+"""The laboratory's engines: Paillier's encryption, SecureMatch over it, and garbled circuits.
+
+The contract of all engines is kept in `test_contracts.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from accord.agreement.cheaper import cheaper_thresholds
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.entropy import System
+from accord.errors import PeerError, UnsupportedError
+from accord.planning.machine import speed_of
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Or,
+    Product,
+    SquaredEuclidean,
+)
+from accord.secure.cost import price, set_up_bytes
+from accord.secure.engine import PLUGGED, require_holding
+from accord.secure.engines import engine_named
+from accord.secure.forms import form_of, reach
+from accord.secure.garbled import gates as garbled_gates
+from accord.secure.garbled.boolean import source_bits
+from accord.secure.garbled.compiler import boolean_circuit
+from accord.secure.garbled.gates import Feed, colours, evaluate, garble
+from accord.secure.garbled.kernels import open_tables
+from accord.secure.garbled.session import GarbledSession
+from accord.secure.garbled.tape import Tape, tape_of
+from accord.secure.ideal import _value
+from accord.secure.party import Party, Wire, run_pair
+from accord.secure.transfer.permutation import Permutation, Words
+from accord.side import Side
+from accord.workers.resources import expected_seconds
+from reproduction.engines import encryption as paillier
+from reproduction.engines.distance import HIDING, _draw_masks, packs
+from reproduction.engines.encryption import BITS as KEY_BITS
+from reproduction.engines.encryption import PublicKey, key_from_wire, new_key
+from reproduction.engines.garbled import GarbledEngine
+from reproduction.engines.paillier import PaillierEngine, _rows, plan_of
+from tests.protocols import worlds
+from tests.secure.encapsulation import given_messages
+from tests.secure.engines import World, tampered
+from tests.secure.worlds import BITS, DICE, LEAVES, POINT, Fixed, Traced, blocks, random_circuit, table
+
+PAILLIER = ("paillier", "paillier-packed")
+
+# -- encryption --------------------------------------------------------------------------------------------
+
+KEY = new_key(256, Fixed("key"))
+PUBLIC = PublicKey(KEY.n, KEY.bits)
+
+
+@given(st.lists(st.integers(-(1 << 300), 1 << 300), max_size=5), st.booleans())
+def test_what_is_encrypted_is_decrypted_mod_n(values: list[int], owner: bool) -> None:
+    sent = (KEY if owner else PUBLIC).encrypt(values, Fixed("x"))
+    assert KEY.decrypt(sent) == [value % KEY.n for value in values]
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 21])
+def test_a_combination_of_ciphertexts_is_one_of_plaintexts(width: int) -> None:
+    """Multipliers up to their width."""
+    most = (1 << width) - 1
+    sent = KEY.encrypt([5, 7 << 40], Fixed("x"))
+    rows = [[x, y] for x in {-most, -1, 0, 1, most} for y in (-most, 0, most)]
+    wanted = [(5 * x + (7 << 40) * y) % KEY.n for x, y in rows]
+    assert KEY.decrypt(PUBLIC.combine(sent, rows, width)) == wanted
+
+
+def test_every_multiplier_takes_the_same_multiplications(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros, ones, signs and sizes show neither in their number nor in the lengths of what is multiplied."""
+    seen: list[int] = []
+    true = paillier._times
+
+    def watched(total: Any, factors: list[Any], modulus: Any) -> Any:
+        seen.extend(int(factor).bit_length() for factor in factors)
+        return true(total, factors, modulus)
+
+    monkeypatch.setattr(paillier, "_times", watched)
+    PUBLIC.combine(KEY.encrypt([1, 2, 3], Fixed("x")), [[0, 0, 0], [1, -1, 1], [-15, 15, 7]], 4)
+    assert len(seen) == 3 * 3 * 3
+    assert min(seen) > 2 * PUBLIC.bits - 20
+
+
+def test_the_owners_masks_are_the_public_ones_and_hide_zero() -> None:
+    """The shortcut through p and q gives the very numbers, from the same randomness."""
+    assert KEY.masks(5, Fixed("m")) == PUBLIC.masks(5, Fixed("m"))
+    assert KEY.decrypt(PUBLIC.masks(5, Fixed("m"))) == [0] * 5
+    assert len(set(PUBLIC.encrypt([7] * 20, Fixed("m")))) == 20
+
+
+@pytest.mark.parametrize("bits", [256, 512])
+def test_a_key_has_two_different_primes_and_the_agreed_length(bits: int) -> None:
+    key = new_key(bits, Fixed("k"))
+    assert key.n == key.p * key.q
+    assert key.p != key.q
+    assert key.n.bit_length() == bits
+    assert all(gmpy2.is_prime(p) for p in (key.p, key.q))
+    assert key.n != KEY.n
+    assert KEY_BITS >= 2048
+
+
+def test_ciphertexts_and_keys_travel_in_whole_bytes_and_bad_ones_are_refused() -> None:
+    sent = KEY.encrypt([1, 2, 3], Fixed("x"))
+    data = PUBLIC.to_wire(sent)
+    assert len(data) == 3 * PUBLIC.size == 3 * 64
+    assert PUBLIC.from_wire(data) == sent
+    for bad in (bytes(64), b"\xff" * 64, int(KEY.square).to_bytes(64, "little")):
+        with pytest.raises(PeerError):
+            PUBLIC.from_wire(data + bad)
+    with pytest.raises(PeerError):
+        PUBLIC.combine([KEY.n], [[-1]], 1)
+    assert key_from_wire(int(KEY.n).to_bytes(32, "little"), 256).n == KEY.n
+    for bad in (bytes(32), b"\xfe" + b"\xff" * 31, b"\xff" * 31 + b"\x7f"):
+        with pytest.raises(PeerError):
+            key_from_wire(bad, 256)
+
+
+# -- SecureMatch -------------------------------------------------------------------------------------------
+
+Sizes = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=4)
+NEAR = AtMost(Hamming(BITS), 3)
+
+
+@given(Sizes, st.integers(1, 4))
+def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], most: int) -> None:
+    over = blocks(np.random.default_rng(0), [m for m, _ in sizes], [n for _, n in sizes], 20)
+    seen = np.zeros((over.pairs, 2), dtype=np.int64) - 1
+    for pack in packs(over, most):
+        assert 0 < len(pack.a_rows) <= most
+        for (i, a), (j, b) in product(enumerate(pack.a_rows), enumerate(pack.b_rows)):
+            assert seen[pack.place[i] + j, 0] == -1
+            seen[pack.place[i] + j] = a, b
+    assert (seen[:, 0] == _rows(over, Side.A)).all()
+    assert (seen[:, 1] == _rows(over, Side.B)).all()
+
+
+def test_a_value_never_leaves_its_reach_whatever_the_rows_are() -> None:
+    """Also where it leaves the bounds that hold for real rows; otherwise sections could run over."""
+    random, every = np.random.default_rng(0), np.arange(500)
+    for value in (DICE, Bilinear((Product(BITS, BITS, 3),), BITS, -2, 5, 0, 1)):
+        least, most = reach(form_of(value))
+        sides = [table(random, AtMost(value, 0), side, 500).inputs for side in Side]
+        rows = [
+            {k: random.integers(0, v.max() + 1, v.shape) for k, v in columns.items()} for columns in sides
+        ]
+        found = _value(value, rows[0], rows[1], every, every)
+        assert least <= found.min() <= found.max() <= most
+    least, most = reach(form_of(DICE))
+    assert most > DICE.high or least < DICE.low
+
+
+def test_what_a_decrypts_says_nothing_of_the_distance() -> None:
+    """Bit after bit of d + r is a fair coin, for the least and the largest distance alike.
+
+    Two cases, 600 masks, some seventy bits: |z| < 6.5 for each keeps the false alarm below α = 1e-6.
+    """
+    (distance,) = plan_of(NEAR, "paillier", 512).distances
+    for value in (0, BITS.length):
+        opened = [value + mask for mask in _draw_masks(distance, 600, System())]
+        assert max(opened).bit_length() >= distance.bits + HIDING - 1
+        assert max(opened) < 1 << distance.section < 1 << 511
+        for bit in range(distance.bits + HIDING - 1):
+            ones = sum(number >> bit & 1 for number in opened)
+            assert abs(2 * ones - 600) < 6.5 * np.sqrt(600)
+
+
+def test_a_plan_computes_each_distance_once_where_it_decides_and_fills_a_plaintext() -> None:
+    parts = Or((AtMost(Hamming(BITS), 9), Equal(BITS)))
+    circuit = And((NEAR, Not(AtMost(Hamming(BITS), 5)), parts))
+    assert len(plan_of(circuit, "paillier").distances) == 2
+    assert not plan_of(And((AtMost(Hamming(BITS), 9), AtMost(Hamming(BITS), -1))), "paillier").distances
+    plan = plan_of(AtMost(Hamming(Input("x", 50, 1)), 5), "paillier-packed")
+    assert plan.rows_at_once(2048, packed=True) == 2047 // (6 + HIDING + 1) == 28
+    assert plan.rows_at_once(2048, packed=False) == 1
+
+
+def test_what_the_engine_cannot_do_is_refused() -> None:
+    wide = AtMost(Bilinear((), Input("x", 1, 1 << 40), 1 << 30, 1, 0, 1 << 20), 3)
+    for engine, circuit in ((PaillierEngine(packed=True), wide), (PaillierEngine(bits=64), LEAVES[0])):
+        with pytest.raises(UnsupportedError):
+            engine.supports(circuit)
+    with pytest.raises(UnsupportedError):
+        require_holding(PaillierEngine())
+    packed, plain = PaillierEngine(True, 512), PaillierEngine(False, 512)
+    for other in (packed, GarbledEngine()):
+        with pytest.raises(PeerError):
+            run_pair(other.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
+
+
+@pytest.mark.parametrize("name", PAILLIER)
+def test_its_price_is_what_the_wire_carries(
+    monkeypatch: pytest.MonkeyPatch, world_of: Callable[[str], World], name: str
+) -> None:
+    """With the short keys of the tests' sessions, in the price as well."""
+    engine, wire = engine_named(name), Wire()
+    run_pair(*(engine.set_up(side, Fixed(side.value)) for side in Side), wire)
+    assert wire.bytes == set_up_bytes(name)
+    short = replace(PLUGGED[name], engine=PaillierEngine(name == "paillier-packed", 512))
+    monkeypatch.setitem(PLUGGED, name, short)
+    random, world = np.random.default_rng(0), world_of(name)
+    for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(13, 1)]):
+        circuit = random_circuit(random)
+        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
+        a, b = (table(random, circuit, side, 20) for side in Side)
+        wire, cost = world.wire(circuit, over, a, b), price(circuit, over, name)
+        assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
+
+
+@pytest.mark.parametrize("spelling", ["paillier", {"name": "paillier"}])
+def test_an_agreement_names_it(spelling: object) -> None:
+    plain = worlds.agreement(protocol="all-pairs").model_dump(mode="json")
+    agreed = Agreement.model_validate(plain | {"engine": spelling})
+    assert agreed.engine.build().name == "paillier"
+    assert parse_agreement(agreed.to_toml()).digest == agreed.digest
+    assert expected_seconds("paillier", 100) > 1000 * expected_seconds("ot", 100)
+    assert speed_of(agreed.task.lowered.node, "paillier").byte == PLUGGED["paillier"].seconds_a_byte
+    assert cheaper_thresholds(agreed) == []
+
+
+# -- garbled circuits --------------------------------------------------------------------------------------
+
+CIRCUIT = And((NEAR, Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
+ENGINE = GarbledEngine()
+Made = tuple[GarbledSession, GarbledSession]
+
+
+def tables(circuit: Node, rows: int) -> tuple[Table, Table]:
+    random = np.random.default_rng(0)
+    return table(random, circuit, Side.A, rows), table(random, circuit, Side.B, rows)
+
+
+def parties(
+    made: Made, circuit: Node = CIRCUIT, rows: int = 3, over: Blocks | None = None
+) -> list[Party[Any]]:
+    both, over = tables(circuit, rows), over or Blocks.whole(rows, rows)
+    return [ENGINE.evaluate(made[i], circuit, over, both[i]) for i in range(2)]
+
+
+def traced() -> tuple[Made, tuple[Traced, Traced]]:
+    pis = Traced(labels=True), Traced(labels=True)
+    a, b = (ENGINE.set_up(side, Fixed(side.value), pi) for side, pi in zip(Side, pis, strict=True))
+    return run_pair(a, b), pis
+
+
+def test_no_label_and_tweak_are_hashed_twice_in_a_session() -> None:
+    """π(x) ⊕ t, which the second application of π sees, is the same only for the same label and tweak."""
+    made, pis = traced()
+    for over in (Blocks.whole(20, 20), Blocks.whole(3, 20), Blocks.whole(1, 1)):
+        run_pair(*parties(made, CIRCUIT, 20, over))
+    run_pair(*parties(made, AtMost(DICE, 0), 10))
+    assert all(len(np.concatenate(pi.seen)) > 50_000 for pi in pis)
+    assert [pi.repeated() for pi in pis] == [0, 0]
+    # The trace notices numbers that come back.
+    for session in made:
+        session.tables = 0
+        for end in (session.ot.sender, session.ot.receiver):
+            end._block = 0
+    run_pair(*parties(made))
+    assert all(pi.repeated() for pi in pis)
+
+
+@given_messages()
+def test_the_wire_is_the_one_that_was_agreed_on() -> None:
+    """If this fails on purpose, the version tags of the formats have to change with it. The sides garble in
+    turns: tables are nearly all of the bytes, and each side sends about half of them."""
+    wire = Wire()
+    made = run_pair(*(ENGINE.set_up(side, Fixed(side.value)) for side in Side), wire)
+    rows = []
+    for count, step in ((20, 3), (30, 7)):
+        columns = {of: np.arange(count * of.length) * step % (of.high + 1) for of in (BITS, POINT)}
+        inputs = {of.name: values.reshape(count, of.length) for of, values in columns.items()}
+        rows.append(Table(inputs, np.arange(count) % 5 != 0))
+    over = Blocks.whole(20, 30)
+    run_pair(*(ENGINE.evaluate(made[i], CIRCUIT, over, rows[i]) for i in range(2)), wire)
+    assert wire.digest == "02fba900af423e32b0765b5be8eb442f3a89fef52f4eb0dbf181438a23386fb7"
+    wire = Wire()
+    run_pair(*parties(World("garbled").sides, NEAR, 250), wire)
+    assert 0.4 < sum(wire.sizes[Side.A]) / wire.bytes < 0.6
+
+
+def test_delta_is_odd_so_that_the_labels_of_a_wire_have_two_colours(
+    world_of: Callable[[str], World],
+) -> None:
+    assert all(session.ot.sender.delta[0] & np.uint64(1) for session in world_of("garbled").sides)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_bits_after_the_last_answer_are_refused(world_of: Callable[[str], World], place: int) -> None:
+    """Of the evaluator's answers, and of the bits with which the garbler lets it decode."""
+    both = parties(world_of("garbled").fresh())
+    both[place] = tampered(both[place], 1, lambda data: data[:-1] + bytes([data[-1] | 128]))
+    with pytest.raises(PeerError):
+        run_pair(*both)
+
+
+Seen = list[NDArray[np.uint64]]
+
+
+def garbled_views(tape: Tape, a: Table, b: Table, seed: int) -> tuple[Seen, Words, NDArray[np.bool_]]:
+    """A garbles: what B sees of every gate's output label (lowest bits), the tables, and the answers.
+
+    Each row has labels of its own, and pair i is row i of A with row i of B.
+    """
+    random, every = np.random.default_rng(seed), np.arange(len(a.real))
+    ours, known = (
+        source_bits(sources, lambda of, t=t: t.inputs[of.name], t.real)  # type: ignore[misc]
+        for sources, t in ((tape.ours, a), (tape.theirs, b))
+    )
+    delta = random.integers(0, 1 << 63, 2, dtype=np.uint64) | np.uint64(1)
+    zero = random.integers(0, 1 << 63, (len(tape.theirs), len(every), 2), dtype=np.uint64)
+    zero ^= random.integers(0, 2, zero.shape, dtype=np.uint64) << np.uint64(63)
+    tables = np.empty(2 * tape.tables * len(every), dtype=np.uint64)
+    labels = zero ^ (known[:, :, None] * delta)
+    seen: Seen = []
+
+    def watched(gates: NDArray[np.int64], *rest: NDArray[np.uint64]) -> None:
+        open_tables(gates, *rest)  # type: ignore[arg-type]
+        seen.extend(rest[-1][place, ::2] & np.uint64(1) for place in gates[:, 1])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(garbled_gates, "open_tables", watched)
+        made = garble(Permutation(), tape, Feed(zero, every, ours, every), delta, 0, tables)
+        feed = Feed(labels, every, np.zeros_like(ours), every)
+        found = evaluate(Permutation(), tape, feed, known, 0, tables)
+    return seen, tables, (colours(made) ^ colours(found)).astype(np.bool_)
+
+
+def one_of_two(first: bool, count: int) -> tuple[Table, Table]:
+    """Rows that agree on one predicate of the conjunction below and not on the other."""
+    bits, real = np.zeros((count, BITS.length), dtype=np.int64), np.ones(count, dtype=np.bool_)
+    near, far = np.zeros((count, 2), dtype=np.int64), np.full((count, 2), 31)
+    other = {BITS.name: bits if first else 1 - bits, POINT.name: far if first else near}
+    return Table({BITS.name: bits, POINT.name: near}, real), Table(other, real)
+
+
+def test_an_evaluator_does_not_learn_which_predicate_failed() -> None:
+    """Every colour and every bit of every table is a fair coin to it, whichever predicate it was.
+
+    About 200 gates and two cases at 4,096 pairs: |z| < 6.5 for each keeps the false alarm below α = 1e-6.
+    """
+    circuit = And((NEAR, AtMost(SquaredEuclidean(POINT), 400)))
+    tape, count = tape_of(boolean_circuit(circuit), Side.A), 4096
+    for seed, first in enumerate((True, False)):
+        seen, tables, answers = garbled_views(tape, *one_of_two(first, count), seed)
+        assert not answers.any()
+        assert 50 < len(seen) < 200
+        for colour in seen:
+            assert abs(2 * float(colour.sum()) - count) < 6.5 * np.sqrt(count)
+        ones = float(np.unpackbits(tables.view(np.uint8)).sum())
+        assert abs(2 * ones - 64 * len(tables)) < 6.5 * np.sqrt(64 * len(tables))
