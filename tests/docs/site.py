@@ -34,6 +34,13 @@ class Site:
         found = sorted(self.folder.rglob("*.html"))
         return {str(p.relative_to(self.folder)): BeautifulSoup(p.read_text(), "html.parser") for p in found}
 
+    def read(self, path: Path) -> BeautifulSoup:
+        """A page, or another file of markup."""
+        from bs4 import BeautifulSoup
+
+        page = self.pages.get(str(path.relative_to(self.folder)))
+        return page or BeautifulSoup(path.read_text(), "html.parser")
+
     def links(self, page: str, within: str = "article") -> Iterator[str]:
         """Where the links of a page's text lead, inside of the site: `path#anchor`."""
         for part in self.pages[page].select(within):
