@@ -137,14 +137,6 @@ def test_a_giant_core_and_values_of_any_width(width: int) -> None:
         assert (alone == table[:, -1:]).all(), "a wide value is several narrow ones"
 
 
-def test_rows_with_the_same_cells_are_solved_by_their_dense_bits() -> None:
-    cells = np.tile(np.array([[0, 1, 2], [3, 1, 0]], dtype=np.int32), (8, 1))
-    rows = Rows(cells, np.random.default_rng(3).integers(0, 1 << 40, 16).astype(np.uint64))
-    values = random_words(16, 3)
-    assert len(core(peel(rows.cells, 20), 16)) == 16
-    assert (read_table(rows, 20, written(rows, 20, 40, values)) == values).all()
-
-
 @given(count=st.integers(1, 30), spare=st.integers(0, 10), seed=st.integers(0, 1 << 32))
 def test_the_table_is_a_bijective_image(count: int, spare: int, seed: int) -> None:
     """So that uniform values and uniform free cells make it uniform: all unit vectors, one a bit."""
@@ -178,23 +170,16 @@ def looked_up(shape: Shape, store: Words, points: Words) -> Words:
     return values
 
 
-def test_every_small_size() -> None:
-    for count in range(101):
-        shape, points = store_shape(count), random_words(count, 2, count)
-        values = random_words(count, (1, 2, 7)[count % 3], 1)
-        store = stored(shape, points, values)
-        assert store.shape == (1, shape.cells, values.shape[1])
-        assert (looked_up(shape, store, points) == values).all()
-
-
 @pytest.mark.parametrize(
     ("count", "part", "width"),
-    [(999, 1_000, 2), (1_001, 1_000, 2), (3_000, 1_000, 61), (PART, PART, 2), (PART + 1, PART, 2)],
+    [(0, PART, 1), (1, PART, 7), (101, PART, 2), (1_001, 1_000, 2), (3_000, 1_000, 61), (PART + 1, PART, 2)],
 )
-def test_many_parts(count: int, part: int, width: int) -> None:
+def test_stores_of_any_size(count: int, part: int, width: int) -> None:
     shape, points, values = store_shape(count, part), random_words(count, 2), random_words(count, width, 1)
-    assert shape.parts == -(-count // part)
-    assert (looked_up(shape, stored(shape, points, values), points) == values).all()
+    assert shape.parts == max(1, -(-count // part))
+    store = stored(shape, points, values)
+    assert store.shape == (shape.parts, shape.cells, width)
+    assert (looked_up(shape, store, points) == values).all()
 
 
 @given(count=st.integers(0, 300), part=st.integers(20, 400), width=st.integers(1, 3), seed=st.integers(0, 99))

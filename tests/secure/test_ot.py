@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from accord.entropy import Seeded
@@ -29,25 +27,19 @@ from accord.secure.circuit import (
     Input,
     Node,
     Not,
-    Opened,
     Or,
     Product,
     Reaches,
     SquaredEuclidean,
-    inputs,
 )
 from accord.secure.cost import price
-from accord.secure.forms import Added, Rest, choice_bits, factors, form_of, own_part
-from accord.secure.ideal import IdealEngine, match, weigh
+from accord.secure.ideal import IdealEngine, weigh
 from accord.secure.ot import batch as ot_batch
 from accord.secure.ot import compiler
 from accord.secure.ot.batch import BatchSide, run_a, run_b
-from accord.secure.ot.comparisons import SumReading, plans, readings, relatives, together
+from accord.secure.ot.comparisons import plans, together
 from accord.secure.ot.compiler import Build, compile_circuit
-from accord.secure.ot.distance import Parts, correction_bytes, receive_distance, send_distance, sum_bytes
 from accord.secure.ot.engine import OtEngine
-from accord.secure.ot.formula import Formula, join, shrink, truth_of, wires
-from accord.secure.ot.formula import Wire as OfFormula
 from accord.secure.ot.lookup import (
     answer,
     ask,
@@ -58,19 +50,14 @@ from accord.secure.ot.lookup import (
     question_words,
     to_wire,
 )
-from accord.secure.ot.program import Bit, Digit, NumberShare, OwnBit, Program
+from accord.secure.ot.program import OwnBit, Program
 from accord.secure.ot.reading import read_rows
 from accord.secure.ot.rows import OwnRows
-from accord.secure.ot.scores import most_without_values, table_of
-from accord.secure.ot.settings import GROUPS, MANY, USUAL, Settings
-from accord.secure.ot.single import hash_known
+from accord.secure.ot.scores import most_without_values
+from accord.secure.ot.settings import MANY, USUAL, Settings
 from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
 from accord.secure.ot.supply import OtSession, Use, needs, schedule
 from accord.secure.party import Party, Wire, run_pair
-from accord.secure.transfer.extension import Tile, correction_words, padded_count
-from accord.secure.transfer.half_tree import CLEAR
-from accord.secure.transfer.lpn import Parameters
-from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from benchmarks.workload import PEOPLE, RULES, make_up_table
@@ -107,52 +94,6 @@ def dice_300(v: int, w: int) -> AtMost:
     return AtMost(Bilinear((Product(LONG, LONG, -w),), THREE_HUNDRED, v, v, low, high), 0)
 
 
-def read(reading: SumReading, value: int, random: np.random.Generator) -> bool:
-    """What the lookups say of a value that is shared at random, with random masks between them."""
-    size = 1 << reading.bits
-    mine = int(random.integers(size))
-    yours = (value + reading.shift - mine) % size
-    mine = -mine % size if reading.opposed else mine
-    low, carry = 0, None
-    for width, truth in reading.digits:
-        state, index = (side >> low & ((1 << width) - 1) for side in (mine, yours))
-        if carry is not None:
-            state, index = state | carry[0] << width, index | carry[1] << width
-        mask = int(random.integers(2))
-        carry = (mask, int(truth[state, index]) ^ mask)
-        low += width
-    assert low == reading.bits
-    assert carry is not None
-    return bool(carry[0] ^ carry[1])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "bound"),
-    [(0, 1, 0), (0, 16, 0), (0, 64, 0), (-1, 66, -1), (-20, 57, 0), (5, 900, 5), (-300, 200, 100), (0, 9, 8)],
-)
-def test_every_reading_says_the_same(low: int, high: int, bound: int) -> None:
-    random = np.random.default_rng(high)
-    found = list(readings(low, high, bound))
-    assert any(reading.opposed for reading in found) == (bound == low and high - low >= 16)
-    for value in {low, bound, bound + 1, high, *random.integers(low, high, 60, endpoint=True).tolist()}:
-        assert {read(reading, value, random) for reading in found} == {value <= bound}
-
-
-def test_relatives_are_what_one_overlap_serves() -> None:
-    nodes: list[AtMost | Equal] = [
-        dice_300(17, 40),
-        AtMost(Hamming(LONG), 7),
-        Equal(LONG),
-        AtMost(DICE, 0),
-        dice_300(17, 40),
-        AtMost(COSINE, 0),
-    ]
-    assert relatives(nodes) == [[nodes[0], nodes[1], nodes[2]]]
-    assert relatives([Equal(CODE), AtMost(SquaredEuclidean(POINT), 3)]) == []
-    large = Bilinear((Product(LONG, LONG, -3),), THREE_HUNDRED, 1 << 59, 1, 0, 1 << 61)
-    assert together([Equal(LONG), AtMost(large, 5)], None) is None, "numbers too large to be divided"
-
-
 @pytest.mark.parametrize("where", [None, HERE])
 def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None) -> None:
     nodes = [dice_300(1, 2), dice_300(17, 40), AtMost(Hamming(LONG), 7)]
@@ -162,13 +103,6 @@ def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None)
     alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
     assert found.weight < 0.6 * alone
     assert {share.where for share in (found.overlap, *(plan.share for plan in found.plans))} == {where}
-
-
-def test_a_penalty_is_as_small_as_rows_of_zeros_allow() -> None:
-    """A row without a value overlaps with nothing: one more than the bound is enough."""
-    for plan in plans(dice_300(17, 40), False, HERE):
-        assert plan.share.penalty == 1
-    assert {plan.share.penalty for plan in plans(AtMost(Hamming(LONG), 7), False, HERE)} <= {8, 4}
 
 
 # -- compiler ------------------------------------------------------------------------------------------------
@@ -184,34 +118,17 @@ def test_the_hamming_distance_of_the_paper_needs_five_bits_dummies_included() ->
 
 
 def test_of_what_says_the_same_the_lightest_is_taken() -> None:
-    """Dice is divided by five; a squared distance is as it was; a sum of two halves costs a bit less."""
+    """Dice is divided by five, and a squared distance is a chain of digits."""
     grams, ones = Input("grams", 128, 1), Input("ones", 1, 128)
     dice = Bilinear((Product(grams, grams, -20),), ones, 8, 8, -4 * 128, 16 * 128)
     (share,) = compile_circuit(AtMost(dice, 0), "ot").shares
     assert (share.bits, len(share.form.shifts)) == (8, 128 + 4)
-    (share,) = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot").shares
-    assert len(share.form.shifts) == 34
-
-
-def test_a_chain_of_digits_gives_the_sign() -> None:
-    program = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
-    (share,) = program.shares
-    assert (share.bits, len(program.lookups)) == (37, 12), "[MATHS §11.3]"
-    random = np.random.default_rng(0)
-    for value in [-1, 0, 1, *random.integers(-(10**9), 10**9, 100).tolist()]:
-        mine = int(random.integers(1 << share.bits))
-        yours = (value - mine) % (1 << share.bits)
-        state = index = 0
-        carry = (0, 0)
-        for lookup in program.lookups:
-            digit = lookup.shared[0]
-            assert isinstance(digit, Digit)
-            low, bits = digit.low, digit.bits
-            state = (mine >> low & ((1 << bits) - 1)) | (carry[0] << bits)
-            index = (yours >> low & ((1 << bits) - 1)) | (carry[1] << bits)
-            mask = int(random.integers(2))
-            carry = (mask, int(lookup.truth[state, index]) ^ mask)
-        assert (carry[0] ^ carry[1]) == (value < 0)
+    far = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
+    (share,) = far.shares
+    assert (share.bits, len(share.form.shifts), len(far.lookups)) == (37, 34, 12), "[MATHS §11.3]"
+    for high, bound, none in (((1 << 30) - 1, 1 << 60, True), (255, 100, False)):
+        distance = compile_circuit(AtMost(SquaredEuclidean(Input("x", 2, high)), bound), "ot")
+        assert {share.penalty == 0 for share in distance.shares} == {none}
 
 
 def test_edits_take_one_share_a_place_and_lookups_of_few_bits() -> None:
@@ -251,13 +168,6 @@ def test_lookups_read_only_what_was_made_before_them_and_stay_small() -> None:
     assert len(once.lookups) == len(twice.lookups), "a comparison that occurs twice is made once"
 
 
-def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:
-    wide = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
-    assert all(share.penalty == 0 for share in compile_circuit(wide, "ot").shares)
-    small = AtMost(SquaredEuclidean(Input("x", 2, 255)), 100)
-    assert all(share.penalty > 0 for share in compile_circuit(small, "ot").shares)
-
-
 def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -279,144 +189,10 @@ def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
 
 # -- formula -------------------------------------------------------------------------------------------------
 
-Kinds = ("all", "any", "not")
-
-
-def random_formula(random: Generator, count: int, depth: int) -> Formula | OfFormula:
-    kind = random.choice([*Kinds, "wire"]) if depth else "wire"
-    if kind == "wire":
-        return Bit(int(random.integers(count)))
-    if kind == "not":
-        return Formula("not", (random_formula(random, count, depth - 1),))
-    parts = [random_formula(random, count, depth - 1) for _ in range(random.integers(0, 7))]
-    return join("all" if kind == "all" else "any", parts)
-
-
-def value_of(formula: Formula | OfFormula, known: dict[OfFormula, bool]) -> bool:
-    if not isinstance(formula, Formula):
-        return known[formula]
-    parts = [value_of(part, known) for part in formula.parts]
-    return {"all": all(parts), "any": any(parts), "not": not all(parts)}[formula.kind]
-
-
-def test_shrinking_bounds_every_part_and_keeps_the_value() -> None:
-    random, shrunk = np.random.default_rng(0), 0
-    for _ in range(200):
-        formula = random_formula(random, 12, 3)
-        steps: list[Formula | OfFormula] = []
-
-        def evaluate(part: Formula | OfFormula, steps: list[Formula | OfFormula] = steps) -> Bit:
-            assert len(wires(part)) <= 4
-            steps.append(part)
-            return Bit(100 + len(steps) - 1)
-
-        small = shrink(formula, 4, evaluate)
-        assert len(wires(small)) <= 4
-        shrunk += bool(steps)
-        known: dict[OfFormula, bool] = {Bit(i): bool(random.integers(2)) for i in range(12)}
-        expected = value_of(formula, known)
-        for i, step in enumerate(steps):
-            known[Bit(100 + i)] = value_of(step, known)
-        assert value_of(small, known) == expected
-    assert shrunk > 20
-
-
-def test_a_truth_table_is_the_formula_for_every_state_and_index() -> None:
-    a, b, own = Bit(0), Bit(1), OwnBit(None)
-    formula = join("all", [Formula("not", (a,)), join("any", [b, own])])
-    truth = truth_of(formula, (a, b, own))
-    for state, index in itertools.product(range(8), range(8)):
-        bit_a, bit_b = ((state ^ index) & 1) != 0, ((state ^ index) >> 1 & 1) != 0
-        both = (state & index) >> 2 != 0
-        assert truth[state, index] == ((not bit_a) and (bit_b or both))
-    assert truth_of(Formula("all", ()), ()).tolist() == [[True]]
-    assert truth_of(Formula("any", ()), (OwnBit(None),)).tolist() == [[False, False]] * 2
-
 
 # -- distance ------------------------------------------------------------------------------------------------
 
 SEVEN, NUMBERS, OWN = Input("bits", 7, 1), Input("numbers", 7, 50), Input("own", 1, 90)
-FORM = form_of(Bilinear((Product(SEVEN, NUMBERS, -12), Product(SEVEN, SEVEN, 5)), OWN, 2, -3, -5000, 5000))
-
-
-class OneBatch:
-    """One batch of ragged strips, and rows for it."""
-
-    def __init__(self, bits: int, group: int = 4) -> None:
-        random = np.random.default_rng(bits)
-        self.share = NumberShare(FORM, bits, 0, 0)
-        over = blocks(random, [3, 1, 40], [5, 1, 33], 50)
-        (self.batch,) = list(batches(over, Limit(10_000), group))
-        self.rows = {
-            side: {of.name: random.integers(0, of.high + 1, (50, of.length)) for of in (SEVEN, NUMBERS, OWN)}
-            for side in Side
-        }
-        self.places = {Side.A: self.batch.a_rows, Side.B: self.batch.b_rows}
-
-    def read(self, side: Side) -> Callable[[Input], NDArray[np.int64]]:
-        return lambda of: self.rows[side][of.name][self.places[side]]
-
-    def own(self, side: Side) -> NDArray[np.int64]:
-        part = own_part(FORM, side, self.read(side), len(self.places[side]))
-        return self.batch.of_a(part) if side is Side.A else self.batch.of_b(part)
-
-    def run(
-        self, sessions: Sessions, change: Callable[[NDArray[Any]], None] = lambda sent: None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """A's and B's shares."""
-        a, b = sessions
-        bits = choice_bits(FORM, self.read(Side.A))
-        choices = np.zeros(padded_count(bits.size), dtype=np.uint8)
-        choices[: bits.size] = 1 - bits.reshape(-1)
-        corrections = np.empty(correction_words(bits.size, a.receiver.rate), dtype=np.uint64)
-        packed = np.packbits(choices, bitorder="little").view("<u8")
-        (mine,) = [t.rows[: bits.size].copy() for t in a.receiver.extend(packed, corrections, bits.size)]
-        (theirs,) = [t.rows[: bits.size].copy() for t in b.sender.extend(corrections, bits.size)]
-        batch = self.batch
-        size = correction_bytes(self.share, batch.columns)
-        sums = np.empty(sum_bytes(self.share, len(batch.width), len(batch.members)) // 8, dtype=np.uint64)
-        sent = np.empty(size * 8 // self.share.lane, dtype=f"u{self.share.lane // 8}")
-        factor = factors(FORM, self.read(Side.B))
-        of_b, of_a = self.own(Side.B), self.own(Side.A)
-        pi, delta = b.sender.pi, b.sender.delta
-        right = send_distance(pi, self.share, theirs, delta, batch, factor, of_b, Parts(sums, sent))
-        change(sent)
-        left = receive_distance(a.receiver.pi, self.share, mine, batch, bits, of_a, Parts(sums, sent))
-        return left, right
-
-    def expected(self) -> NDArray[np.int64]:
-        a = {name: rows[self.batch.of_a(self.batch.a_rows)] for name, rows in self.rows[Side.A].items()}
-        b = {name: rows[self.batch.of_b(self.batch.b_rows)] for name, rows in self.rows[Side.B].items()}
-        total = -12 * (a["bits"] * b["numbers"]).sum(1) + 5 * (a["bits"] * b["bits"]).sum(1)
-        return total + 2 * a["own"][:, 0] - 3 * b["own"][:, 0]
-
-
-@pytest.mark.parametrize(
-    ("bits", "group"), [(1, 4), (3, 2), (8, 1), (9, 3), (16, 6), (17, 1), (31, 4), (33, 2), (62, 6)]
-)
-def test_the_shares_add_up_to_the_value(sessions: Callable[[int], Sessions], bits: int, group: int) -> None:
-    world = OneBatch(bits, group)
-    left, right = world.run(sessions(4))
-    total = (left.astype(np.uint64) + right.astype(np.uint64)) & np.uint64((1 << bits) - 1)
-    assert (total == world.expected().astype(np.uint64) & np.uint64((1 << bits) - 1)).all()
-    assert max(left.max(), right.max()) < 1 << bits
-    assert left.dtype.itemsize * 8 == world.share.lane
-    if bits > 30:
-        again = world.run(sessions(4))
-        assert all((x != y).mean() > 0.99 for x, y in zip((left, right), again, strict=True))
-
-
-def test_terms_with_a_power_of_two_are_sent_in_fewer_bits() -> None:
-    assert OneBatch(9).share.widths.tolist() == [7] * 7 + [9] * 7
-    assert OneBatch(1).share.widths.tolist() == [0] * 7 + [1] * 7
-
-
-def test_padding_that_is_not_zero_is_refused(sessions: Callable[[int], Sessions]) -> None:
-    def spoil(sent: NDArray[Any]) -> None:
-        sent[-1] |= 1 << 7
-
-    with pytest.raises(PeerError):
-        OneBatch(8).run(sessions(4), spoil)
 
 
 # -- lookup --------------------------------------------------------------------------------------------------
@@ -513,25 +289,6 @@ def program_of(*parts: Graded, least: int = 2) -> Program:
     return compile_circuit(Reaches(parts, least), "ot")
 
 
-def test_a_small_field_needs_no_lookup() -> None:
-    program = program_of(SMALL, Graded(((Both(THERE), 5),), -1))
-    (share,) = program.shares
-    assert isinstance(share.form.of, Added)
-    # Three sexes and none; a bit: one term less than there are kinds of rows.
-    assert program.terms == 3 + 1
-    assert all(lookup.lane == 1 for lookup in program.lookups)
-    assert [part.shares for part in program.sums] == [((0, -1),)]
-
-
-def test_levels_share_one_overlap_and_a_missing_value_is_no_wire() -> None:
-    program = program_of(PEOPLE.parts[0], least=1)
-    assert [len(share.form.shifts) for share in program.shares if len(share.form.shifts) > 100] == [128]
-    assert sum(isinstance(share.form.of, Rest) for share in program.shares) == 2
-    (weight,) = [lookup for lookup in program.lookups if lookup.lane > 1]
-    assert (weight.bits, weight.own) == (2, ())
-    assert {share.where for share in program.shares} == {Input("given present", 1, 1), None}
-
-
 def test_the_people_of_the_benchmark() -> None:
     """What a price is made of: products, OTs of lookups, and levels that wait for each other."""
     program = compile_circuit(PEOPLE, "ot")
@@ -541,37 +298,12 @@ def test_the_people_of_the_benchmark() -> None:
     assert [len(share.form.shifts) for share in program.shares].count(128) == 3
 
 
-def test_a_table_says_what_the_plain_interpreter_says() -> None:
-    made = table_of(SMALL)
-    assert made is not None
-    sex, known = (grid.reshape(-1, 1) for grid in np.meshgrid(np.arange(3), np.arange(2)))
-    rows = {SEX.name: sex, KNOWN.name: known}
-    left, right = (grid.reshape(-1) for grid in np.meshgrid(np.arange(6), np.arange(6)))
-    expected = weigh(SMALL, rows, rows, left, right)
-    cell = sex[:, 0] * 2 + known[:, 0]
-    assert (made.weights[made.kinds[cell[left]], cell[right]] == expected).all()
-    assert len(made.weights) == 4
-    assert table_of(NAME) is None
-    assert table_of(Graded(((Both(HERE), 3),), 3)) is None
-
-
 def test_dummies_that_cannot_reach_a_score_cost_nothing() -> None:
     assert most_without_values(SMALL) == 0
     assert most_without_values(Graded(((Equal(BITS), 3),), -4)) == 3
     for least in (-3, 0, 1):
         last = program_of(SMALL, NAME, least=least).lookups[-1]
         assert (OwnBit(None) in last.own) == (least <= 0)
-
-
-def test_a_score_that_is_always_or_never_reached_is_a_constant() -> None:
-    for least in (-9, 10):
-        (lookup,) = program_of(NAME, SMALL, least=least).lookups
-        assert lookup.own == (OwnBit(None),)
-    assert program_of(NAME, SMALL, least=-8).terms > 300
-
-
-def test_levels_that_weigh_the_same_are_not_compared() -> None:
-    assert program_of(Graded(((Equal(LONG), 2),), 2), SMALL).terms == program_of(SMALL).terms
 
 
 class Seen:
@@ -788,13 +520,6 @@ def test_bytes_a_pair_between_two_organisations() -> None:
         assert price(RULES[rule], over).bytes / over.pairs < most
 
 
-def test_a_group_that_the_rule_did_not_choose_would_take_longer_by_its_own_account() -> None:
-    over = square(1000)
-    (chosen,) = USUAL.groups(HAMMING, over).tolist()
-    times = {group: float(USUAL._time(HAMMING, over, group)[0]) for group in GROUPS}
-    assert times[chosen] == min(times.values())
-
-
 # -- supply --------------------------------------------------------------------------------------------------
 
 NEW = (Use(), Use())
@@ -830,38 +555,6 @@ def test_every_batch_finds_what_it_asks_for(counts: list[tuple[int, int]], many:
     assert first == needed.shape[1]
     assert [use.ready for use in plan.after] == ready
     assert all(r < code.outputs for r, code in zip(ready, settings.codes, strict=True))
-
-
-def test_both_ends_of_a_reserve_stay_together_over_many_evaluations() -> None:
-    """Distances and lookups from reserves, through feeds within an evaluation and between them."""
-    circuit, settings = AtMost(Hamming(BITS), 3), Settings(many=0, code=Parameters(7, 64, 6))
-    engine, random = OtEngine(settings), np.random.default_rng(0)
-    a, b = run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")))
-    fed: list[int] = []
-    for rows in (1, 40, 3, 60):
-        over = Blocks.whole(rows, rows)
-        tables = [
-            Table(
-                {of.name: random.integers(0, 2, (rows, of.length)) for of in inputs(circuit, side)},
-                random.random(rows) < 0.8,
-            )
-            for side in Side
-        ]
-        both = run_pair(
-            engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1])
-        )
-        expected = match(circuit, over, *tables)
-        assert all((answer == expected).all() for answer in both)
-        assert a.used == b.used
-        assert reserves(a) == reserves(b) == tuple(use.ready for use in a.used)
-        fed.append(a._sender.rounds + a._receiver.rounds)
-    assert fed == [2, 3, 3, 5]
-
-
-def reserves(session: OtSession) -> tuple[int, int]:
-    """What one side has in its reserves, for distances and for lookups."""
-    mine = session._receiver.available, session._sender.available
-    return mine if session.side is Side.A else mine[::-1]
 
 
 # -- single --------------------------------------------------------------------------------------------------
@@ -918,18 +611,6 @@ def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.Mon
     sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
     parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
     assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
-
-
-def test_two_products_of_a_bit_take_two_words_of_one_hash() -> None:
-    """Bits 0 and 1 serve two terms, bits 2 and 3 one; H is asked for in tiles that end within a bit."""
-    node = And(tuple(AtMost(SquaredEuclidean(Input("x", 1, 3)), bound) for bound in (1, 2, 4)))
-    program, pairs = compile_circuit(Opened(node, 0), "ot"), 5
-    rows = np.random.default_rng(1).integers(0, 1 << 64, (4 * pairs, 2), dtype=np.uint64) & CLEAR
-    tiles = [Tile(0, rows[:7]), Tile(7, rows[7:])]
-    found = hash_known(Permutation(), program, iter(tiles), pairs)
-    inner, outer = hash_blocks(Permutation(), rows)
-    low, high = (inner ^ outer).astype(found.dtype).T.reshape(2, 4, pairs)
-    assert np.array_equal(found[0], np.concatenate([low, high[:2]]))
 
 
 def test_batches_are_large_and_what_is_under_way_at_once_is_bounded() -> None:
@@ -1066,21 +747,6 @@ def wide_score(count: int) -> Node:
     return Reaches((part, Graded(((wide, 1),), 0)), 2)
 
 
-def weighed(bits: int) -> Node:
-    """Random weights, for which rings have this width."""
-    random = np.random.default_rng(bits)
-    weights = [int(w) for w in random.integers(-(1 << bits), 1 << bits, 4, endpoint=True)]
-    parts = tuple(Graded(((random_circuit(random, 1), w),), -w) for w in weights)
-    return Reaches(parts, int(random.integers(-(1 << bits), 1 << bits)))
-
-
-def lacking(level: Node) -> Node:
-    """What stands in an input whose bit is not set does not count, or it does, as the circuit says."""
-    graded = Graded(((level, 3), (AtMost(Hamming(LONG), 150), 2), (Not(Both(HERE)), 1)), 0)
-    return Reaches((graded, SMALL), 2)
-
-
-NEAR = AtMost(Hamming(LONG), 120)
 INNER = Reaches((Graded(((AtMost(DICE, 0), 2), (Both(HERE), 1)), 0), SMALL), 2)
 """A score within a level of a score."""
 
@@ -1089,33 +755,23 @@ INNER = Reaches((Graded(((AtMost(DICE, 0), 2), (Both(HERE), 1)), 0), SMALL), 2)
     "circuit",
     [
         *(implying(*bounds) for bounds in ((0, 20), (20, 0))),
-        *(wide_score(count) for count in (1, 5, 9)),
+        wide_score(9),
         Reaches((Graded(((And((INNER, Both(HERE))), 4), (Equal(BITS), 1)), -1), SMALL), 3),
-        *(weighed(bits) for bits in (1, 7, 8, 9, 15, 16, 17, 31, 33, 59)),
-        lacking(And((NEAR, Both(HERE)))),
-        lacking(And((Equal(POINT), Both(HERE)))),
-        lacking(And((Not(AtMost(DICE, 0)), Both(HERE)))),
-        lacking(Or((NEAR, Not(Both(HERE))))),
-        lacking(Or((Equal(CODE), Both(HERE)))),
-        lacking(And((NEAR, Both(HERE), Both(THERE)))),
     ],
-    ids=lambda node: str(node)[:40],
+    ids=["implied", "implying", "wide", "a score in a score"],
 )
-def test_scores_of_every_shape(world_of: Callable[[str], World], circuit: Node) -> None:
+def test_scores_that_are_implied_wide_or_nested(world_of: Callable[[str], World], circuit: Node) -> None:
     random = np.random.default_rng(4)
     a, b = table(random, circuit, Side.A, 30, 0.9), table(random, circuit, Side.B, 30, 0.9)
     if LONG.name in a.inputs:
         base = random.integers(0, 2, LONG.length)
         for part in (a, b):
-            flips = random.random((30, LONG.length)) < random.choice([0, 0.03, 0.2, 0.5], (30, 1))
+            flips = random.random((30, LONG.length)) < random.choice([0, 0.03, 0.2], (30, 1))
             part.inputs[LONG.name][:] = base ^ flips
     for name, values in (*a.inputs.items(), *b.inputs.items()):
         if name.startswith("field"):
             values[random.random(30) < 0.4] = 0
-    world_of("ot").check(circuit, Blocks.whole(30, 30), a, b)
-
-
-def test_a_level_that_another_implies_needs_a_smaller_ring() -> None:
-    """A level that another implies is not taken for one that implies it."""
-    for circuit, ring in ((implying(0, 20), 4), (implying(20, 0), 8)):
-        assert min(part.bits for part in compile_circuit(circuit, "ot").sums[:2]) == ring
+    assert world_of("ot").check(circuit, Blocks.whole(30, 30), a, b)
+    rings = {implying(0, 20): 4, implying(20, 0): 8}
+    if circuit in rings:
+        assert min(part.bits for part in compile_circuit(circuit, "ot").sums[:2]) == rings[circuit]

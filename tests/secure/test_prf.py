@@ -15,7 +15,7 @@ from accord.errors import PeerError
 from accord.secure.okvs.rows import SEED
 from accord.secure.okvs.sizes import store_shape
 from accord.secure.okvs.store import Encoder, Layout
-from accord.secure.party import Effect, Party, Receive, Send, Wire, receive, run_pair
+from accord.secure.party import Effect, Party, Send, Wire, receive, run_pair
 from accord.secure.prf import oblivious, programmed
 from accord.secure.prf.binned import Binned, binned_bytes
 from accord.secure.prf.oblivious import BLOCK, Clear, Function, Oblivious, Points, Seeds, asked_bytes, expand
@@ -97,7 +97,9 @@ def test_values_are_the_same_where_points_are_and_nowhere_else(count: int, side:
 
 
 def test_many_parts_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oblivious, "store_shape", lambda points: store_shape(points, part=64))
+    """Of the store of questions, and of one of values."""
+    for module in (oblivious, programmed):
+        monkeypatch.setattr(module, "store_shape", lambda points: store_shape(points, part=64))
     told, wire, (a, b) = list[int](), Wire(), ends()
     both = asker(a, items(0, 500), told.append), lister(b, 500, items(250, 900), told.append)
     asked, found = run_pair(*both, wire)
@@ -106,6 +108,10 @@ def test_many_parts_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = store_shape(500, part=64)
     assert shape.parts == 8
     assert wire.sizes[Side.A].count(BLOCK * shape.cells) >= shape.parts
+    what, wire = values(400, 5), Wire()
+    fetched = fetches(Clear(), items(0, 300), 400, 5), programs(Clear(), 300, items(100, 500), what)
+    assert (run_pair(*fetched, wire)[0][100:] == what[:200]).all()
+    assert len(wire.sizes[Side.B]) == 1 + store_shape(400, part=64).parts > 2
 
 
 def test_what_is_sent_depends_on_the_number_of_points_and_on_chance() -> None:
@@ -129,28 +135,6 @@ def test_the_hidden_store_looks_uniform_whatever_the_points() -> None:
     store = sent(effects)[-1]
     assert len(store) == BLOCK * store_shape(4000).cells
     assert surprise(store) < UNIFORM
-
-
-def test_without_its_mask_the_store_would_show_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the mask is there for: a reader of a bare store sees at once which points it was made of."""
-
-    def bare(self: VoleReceiver, count: int) -> Party[Words]:
-        return np.zeros((2, count, 2), np.uint64)
-        yield
-
-    monkeypatch.setattr(VoleReceiver, "take", bare)
-    a, b = ends()
-
-    def reader() -> Party[list[bool]]:
-        yield from b.meet()
-        shape, seed = store_shape(10), bytes((yield Receive(SEED)))
-        store = np.frombuffer((yield Receive(BLOCK * shape.cells)), "<u8").reshape(-1, 2)
-        points = b.points(items(5, 15))
-        layout = Layout(shape, seed, points)
-        found = layout.decode_part(0, store)[np.argsort(layout.places(0))] == points
-        return found.all(axis=1).tolist()  # type: ignore[no-any-return]
-
-    assert run_pair(asker(a, items(0, 10)), reader())[1] == [True] * 5 + [False] * 5
 
 
 def test_one_session_serves_one_set_of_questions() -> None:
@@ -182,17 +166,6 @@ def test_a_store_of_garbage_is_harmless_and_of_another_size_is_refused(less: int
         return
     guessed, values = run_pair(rogue(), lister(b, 3, items(0, 50)))
     assert not rows_of(guessed) & rows_of(values)
-
-
-def test_points_tell_items_apart() -> None:
-    """Words that are swapped, moved to another place or joined by zeros; and never two alike."""
-    some = [[1, 2, 3, 4], [2, 1, 3, 4], [3, 4, 1, 2], [0, 0, 1, 2], [1, 2, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
-    a, b = ends()
-    run_pair(a.meet(), b.meet())
-    assert (a.points(items(0, 9)) == b.points(items(0, 9))).all()
-    for function in (Clear(), a):
-        assert len(rows_of(function.points(np.array(some, np.uint64)))) == len(some)
-        assert len(function.points(np.zeros((0, 3), np.uint64))) == 0
 
 
 def test_a_point_is_a_polynomial_under_the_permutation() -> None:
@@ -333,11 +306,15 @@ def test_sizes_over_bins_are_known_before_and_questions_are_drawn_for_bins_witho
 
 
 def test_two_points_of_one_bin_have_one_value() -> None:
-    """The asker has the element of a bin, and so the value at the one point that it named to the lister."""
+    """The asker has the element of a bin, and so the value at the one point that it named to the lister. The
+    permutation of the OTs hashes multiples of the same Δ, so the hash has one of its own [MATHS §10.1]."""
     one, other = binned(20)
     own, at = items(0, 2), places(7, 7)
     ((asked,), (found,)) = run_pair(asks_bins(one, [(own, at, 20)]), answers_bins(other, [(20, own, at)]))
     assert (asked == found).all(axis=1).tolist() == [False, True]
+    block = np.zeros((1, 2), np.uint64)
+    hashes = [end._hashing.apply(block, "x").tolist() for end in (one, other)]
+    assert hashes[0] == hashes[1] != one.pi.apply(block, "x").tolist()
 
 
 @pytest.mark.parametrize("said", [20, 19])
@@ -389,25 +366,6 @@ def test_what_is_sent_looks_uniform_whatever_the_questions(
     assert not said.any() if bare else surprise(said) < UNIFORM
 
 
-def test_the_hash_has_a_permutation_of_its_own() -> None:
-    """The permutation of the OTs hashes multiples of the same Δ [MATHS §10.1]."""
-    one, other = binned(3)
-    run_pair(one.meet(), other.meet())
-    block = np.zeros((1, 2), np.uint64)
-    hashes = [end._hashing.apply(block, "x").tolist() for end in (one, other)]
-    assert hashes[0] == hashes[1] != one.pi.apply(block, "x").tolist()
-
-
-def test_in_the_clear_a_value_is_its_point() -> None:
-    function, own = Clear(), items(0, 4)
-    asked, listed = run_pair(asker(function, own), lister(function, 4, items(2, 6)))
-    assert (asked[2:] == listed[:2]).all()
-    points = function.points(own)
-    questions = function.ask(points, places(0, 1, 2, 3), 9), function.answer(9, points, places(0))
-    asked, listed = run_pair(*questions)
-    assert (asked == listed).all()
-
-
 # -- programmed ----------------------------------------------------------------------------------------------
 
 
@@ -444,15 +402,6 @@ def test_values_are_read_where_they_were_programmed(asked: int, count: int, widt
     common = min(asked - asked // 2, count)
     assert (found[asked // 2 : asked // 2 + common] == what[:common]).all()
     assert not rows_of(found[: asked // 2], found[asked // 2 + common :]) & rows_of(what)
-
-
-def test_parts_of_both_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programmed, "store_shape", lambda points: store_shape(points, part=64))
-    what, wire = values(400, 5), Wire()
-    both = fetches(Clear(), items(0, 300), 400, 5), programs(Clear(), 300, items(100, 500), what)
-    found, _ = run_pair(*both, wire)
-    assert (found[100:] == what[:200]).all()
-    assert len(wire.sizes[Side.B]) == 1 + store_shape(400, part=64).parts > 2
 
 
 @pytest.mark.parametrize("count", [40, 2000])

@@ -35,9 +35,8 @@ from accord.secure.engine import is_found, moved, no_matches, require_holding
 from accord.secure.ideal import evaluate, rows_of
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
-from accord.secure.ot.held import HeldRows, layout_of, payloads
+from accord.secure.ot.held import layout_of
 from accord.secure.ot.program import Bit, Program, ShareBit
-from accord.secure.ot.rows import OwnRows
 from accord.secure.ot.settings import Settings
 from accord.secure.ot.supply import OtSession
 from accord.secure.party import Wire, run_pair
@@ -114,19 +113,18 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
     return world_of(request.param)
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: str(leaf)[:40])
-def test_every_leaf(world_of: Callable[[str], World], leaf: Node) -> None:
-    random = np.random.default_rng(3)
-    opened(world_of("ot"), leaf, *tables(random, leaf, 40), random)
-
-
 @pytest.mark.parametrize("count", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_random_circuits_and_scores(world: World, count: int) -> None:
-    random = np.random.default_rng(17)
-    found = 0
+    """Whatever met and matched, messages have the same sizes."""
+    random, found = np.random.default_rng(17), 0
     for number in range(count):
         circuit = random_score(random) if number % 2 else random_circuit(random)
-        found += len(opened(world, circuit, *tables(random, circuit, 60), random))
+        sizes = []
+        for met in (0.7, 0.0):
+            world.sides, wire = world.fresh(), Wire()
+            found += len(opened(world, circuit, *tables(random, circuit, 60), random, met, wire))
+            sizes.append(wire.sizes)
+        assert sizes[0] == sizes[1]
     assert found > 0
 
 
@@ -158,15 +156,6 @@ def test_nothing_is_opened_or_counted_where_nothing_met(world: World) -> None:
     assert not given.sums.any()
 
 
-def test_messages_have_the_same_sizes_whatever_met_and_matched(world_of: Callable[[str], World]) -> None:
-    sizes = []
-    for met in (0.0, 1.0):
-        wire, random = Wire(), np.random.default_rng(int(met))
-        opened(world_of("ot"), LEAVES[0], *tables(random, LEAVES[0], 77), random, met, wire)
-        sizes.append(wire.sizes)
-    assert sizes[0] == sizes[1]
-
-
 def test_a_share_of_a_payload_is_uniform_and_the_two_make_it() -> None:
     """A field of any width: over all masks every value occurs once."""
     tops = np.array([0b1001_1000], np.uint64)
@@ -187,33 +176,12 @@ def test_a_layout_has_a_place_of_its_own_for_every_bit() -> None:
         program = compile_circuit(engine.hold(rule), "ot")
         layout = layout_of(program)
         taken = np.concatenate(layout.bits).tolist()
-        assert len(taken) == program.terms
         for at, share in zip(layout.own, program.shares, strict=True):
-            if at is not None:
-                assert at // 64 == (at + share.bits - 1) // 64
-                taken += range(at, at + share.bits)
+            taken += [] if at is None else range(at, at + share.bits)
         assert len(set(taken)) == len(taken)
         assert max(taken) < 64 * (layout.words - TOKEN) <= max(taken) + 64
-        assert not any(lookup.own for lookup in program.lookups)
     with pytest.raises(UnsupportedError):
         require_holding(engine_of("dual"))
-
-
-def test_a_payload_has_the_bits_of_each_share_wherever_these_are() -> None:
-    for seed in range(12):
-        random = np.random.default_rng(seed)
-        circuit = random_circuit(random) if seed % 4 == 0 else random_names(random)
-        program = compile_circuit(require_holding(engine_of("ot")).hold(circuit), "ot")
-        a, rows = tables(random, circuit, 30)[0], np.arange(30)
-        own, choices = OwnRows(a.inputs, a.real), program.choices
-        made = HeldRows(payloads(program, own))
-        for number, share in enumerate(program.shares):
-            if share.form.shifts:
-                expected = own.choice_bits(program, number, rows)
-                assert np.array_equal(made.choice_bits(program, number, rows), expected)
-        places = [word for some in choices.words for word in some.tolist()]
-        assert sorted(places) == list(range(program.terms)) == list(range(choices.count + choices.twice))
-        assert len(set(np.concatenate([[], *layout_of(program).bits]).tolist())) == choices.count
 
 
 def test_a_bit_that_is_multiplied_three_times_takes_two_transfers() -> None:
@@ -258,30 +226,19 @@ def traced(settings: Settings) -> tuple[tuple[OtSession, OtSession], tuple[Trace
     return made, pis
 
 
-def open_twice(sides: tuple[OtSession, OtSession], settings: Settings, rewind: bool) -> None:
-    """Two evaluations of a session; with `rewind` the second takes the OTs of the first. Bits serve twice."""
-    engine, random, circuit = OtEngine(settings), np.random.default_rng(2), And(NAMES[:4])
-    held, ones = engine.hold(circuit), np.ones(30, np.int64)
-    a, b = tables(random, circuit, 30)
-    payloads, tops = engine.payloads(held, a)
-    masks = words(random, *payloads.shape)
-    real = np.ones(30, np.bool_)
-    mine = Table({"held": split_halves(masks)}, real)
-    theirs = Table({**b.inputs, "held": split_halves(subtract(payloads, masks, tops))}, real)
-    over = Blocks.of_sizes(ones, ones)
+def open_twice(sides: tuple[OtSession, OtSession], settings: Settings) -> None:
+    """Two evaluations of a session, in which bits serve twice."""
+    world, random, circuit = World("ot"), np.random.default_rng(2), And(NAMES[:4])
+    world.engine, world.sides = OtEngine(settings), sides
     for _ in range(2):
-        if rewind:
-            for side in sides:
-                for end in (side.ot.sender, side.ot.receiver):
-                    end._block = 0
-        run_pair(engine.open(sides[0], held, over, mine), engine.open(sides[1], held, over, theirs))
+        opened(world, circuit, *tables(random, circuit, 30), random)
 
 
 @pytest.mark.parametrize("name", ["ot", "ot silent"])
 def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
-    """Those of the openings and of tallies are among them; transfers that are used twice would be noticed."""
+    """Those of the openings and of tallies are among them."""
     made, pis = traced(OT[name])
-    open_twice(made, OT[name], rewind=False)
+    open_twice(made, OT[name])
     engine, random = OtEngine(OT[name]), np.random.default_rng(6)
     given = Given(LEAVES[0], tally_of(Index(3), 5, 32), 40, random)
     circuit, *both = given.held(engine)
@@ -291,10 +248,6 @@ def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
         run_pair(left, right)
     assert all(len(np.concatenate(pi.seen)) > 1_000 for pi in pis)
     assert [pi.repeated() for pi in pis] == [0, 0]
-    if name == "ot":
-        made, pis = traced(OT["ot field=4"])
-        open_twice(made, OT["ot field=4"], rewind=True)
-        assert all(pi.repeated() for pi in pis)
 
 
 # -- tally ---------------------------------------------------------------------------------------------------

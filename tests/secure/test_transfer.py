@@ -57,7 +57,7 @@ from accord.secure.transfer.half_tree import grow, path, rebuild
 from accord.secure.transfer.packing import LANES, groups, packed_words
 from accord.secure.transfer.packing import pack as pack_lanes
 from accord.secure.transfer.packing import unpack as unpack_lanes
-from accord.secure.transfer.permutation import KEY, LEAF, NODE, Permutation, counter_blocks, hash_blocks, mix
+from accord.secure.transfer.permutation import KEY, Permutation, hash_blocks, mix
 from accord.secure.transfer.setup import Session, set_up
 from accord.secure.transfer.transpose import transpose
 from accord.secure.transfer.tree import grow_trees, rebuild_trees
@@ -85,13 +85,6 @@ def tweak(low: int, high: int) -> bytes:
     return low.to_bytes(8, "little") + high.to_bytes(8, "little")
 
 
-def test_the_permutation_has_known_answers() -> None:
-    source = np.frombuffer(bytes(range(48)), dtype="<u8").reshape(3, 2)
-    result = Permutation().apply(source, "x").tobytes()
-    assert result == b"".join(aes(bytes(range(16 * i, 16 * i + 16))) for i in range(3))
-    assert result[:16].hex() == "db6dc3103bc80f287f7152fb339275d7"
-
-
 def test_the_hash_is_matyas_meyer_oseas_after_a_linear_orthomorphism() -> None:
     pi, rows = Permutation(), bytes(range(100, 164))
     words = np.frombuffer(rows, dtype="<u8").reshape(4, 2).copy()
@@ -103,6 +96,7 @@ def test_the_hash_is_matyas_meyer_oseas_after_a_linear_orthomorphism() -> None:
             expected = xor_bytes(aes(xor_bytes(mixed, tweak(0, block))), mixed)
             assert xor_bytes(inner[place].tobytes(), outer[place].tobytes()) == expected
     assert (mix(words) == inner).all()
+    assert pi.aes_blocks == 8
 
 
 def doubled(word: bytes) -> bytes:
@@ -135,26 +129,6 @@ def rank(rows: NDArray[np.uint64]) -> int:
             low = pivot & -pivot
             left = [row ^ pivot if row & low else row for row in left]
     return found
-
-
-def test_the_counter_blocks_of_a_seed_differ_in_number_and_domain() -> None:
-    seeds = np.frombuffer(bytes(range(32)), dtype="<u8").reshape(2, 2).copy()
-    result = np.empty((2, 3, 2), dtype=np.uint64)
-    counter_blocks(seeds, np.uint64(5), np.uint64(LEAF), result)
-    for seed in range(2):
-        for block in range(3):
-            expected = xor_bytes(bytes(range(16 * seed, 16 * seed + 16)), tweak(5 + block, LEAF))
-            assert result[seed, block].astype("<u8").tobytes() == expected
-
-
-def test_scratch_memory_is_kept_apart_by_name_and_counted() -> None:
-    pi = Permutation()
-    first = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one").copy()
-    one = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one")
-    pi.apply(np.ones((2, 2), dtype=np.uint64), "two")
-    assert (one == first).all()
-    assert pi.aes_blocks == 6
-    assert pi.apply(np.zeros((0, 2), dtype=np.uint64), "none").shape == (0, 2)
 
 
 # -- field ---------------------------------------------------------------------------------------------------
@@ -275,14 +249,6 @@ def test_all_leaves_but_one_are_rebuilt(k: int) -> None:
     )
 
 
-def test_children_are_expansions_of_their_parent() -> None:
-    pi, root = Permutation(), np.array([[3, 5]], np.uint64)
-    leaves, sums = grow_trees(pi, root, np.zeros((1, 2, 2), np.uint64), 1)
-    tweaked = np.array([[3, 5 ^ NODE], [3 ^ 1, 5 ^ NODE]], np.uint64)
-    assert (leaves[0] == pi.apply(tweaked, "x") ^ root).all()
-    assert (sums[0] == leaves[0]).all()
-
-
 # -- half tree -----------------------------------------------------------------------------------------------
 
 ONE = np.uint64(1)
@@ -340,23 +306,6 @@ def test_leaves_and_turned_ones_are_added_to_what_is_there(depth: int) -> None:
 def turned(rows: Words) -> Words:
     """ω times some rows: (l, h) becomes (h, l ⊕ h)."""
     return np.stack([rows[..., 1], rows[..., 0] ^ rows[..., 1]], axis=-1)
-
-
-def test_a_tree_is_grown_as_it_is_defined() -> None:
-    made, pi = Trees(1, 2, 3), Permutation()
-
-    def hashed(node: Words) -> Words:
-        inner = mix(node[None])
-        return (pi.apply(inner, "b") ^ inner)[0]
-
-    for tree in range(2):
-        level = [made.q[tree, 0], made.q[tree, 0] ^ made.delta]
-        for depth in (1, 2):
-            left = [hashed(x) for x in level]
-            level = [part for x, y in zip(level, left, strict=True) for part in (y, x ^ y)]
-            mask = np.bitwise_xor.reduce(np.array(left), axis=0)
-            assert (made.message[tree, depth - 1] == made.q[tree, depth] ^ mask).all()
-        assert (made.sent[tree] == np.array(level) & ~ONE).all()
 
 
 def test_the_message_does_not_depend_on_the_path_or_on_delta_to_the_eye() -> None:
@@ -500,21 +449,6 @@ def test_who_guesses_a_piece_of_delta_passes_and_others_do_not(ends: tuple[Sessi
         other = right ^ np.array([wrong >> place & 1 for place in range(K)], np.uint8)
         with pytest.raises(PeerError):
             run_pair(cheat(a.receiver, other), offer(b.sender, 200, 0))
-
-
-def test_hashes_are_polynomials_of_the_columns() -> None:
-    random = np.random.default_rng(3)
-    rows = random.integers(0, 1 << 64, (384, 2), dtype=np.uint64)
-    rho = random.integers(0, 1 << 64, (1, 2), dtype=np.uint64)
-    found = np.zeros((128, 2), np.uint64)
-    checked._hash_columns(rows, rho[0], found)
-    whole, times = numbers(rows), numbers(rho)[0]
-    for column in (0, 1, 63, 64, 127):
-        expected = 0
-        for first in (0, 128, 256):
-            block = sum((row >> column & 1) << place for place, row in enumerate(whole[first : first + 128]))
-            expected = product(expected, times) ^ block
-        assert numbers(found)[column] == expected
 
 
 def test_hashes_are_masked_by_ots_that_serve_nothing_else(ends: tuple[Session, Session]) -> None:
