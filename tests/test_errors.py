@@ -1,4 +1,4 @@
-"""Errors speak to people, and each has an exit code that the docs list."""
+"""Errors: each has an exit code that the docs list, facts, and no value of a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from accord import errors
-from accord.errors import AccordError, DataError, Fault, UnreadableError
+from accord.errors import SHOWN_FAULTS, AccordError, DataError, Fault, UnreadableError
 
 DOCS = Path(__file__).parents[1] / "docs" / "exit-codes.md"
 
@@ -20,19 +20,15 @@ def tree(kind: type[AccordError]) -> Iterator[type[AccordError]]:
         yield from tree(child)
 
 
-def test_the_docstring_is_the_message() -> None:
+def test_faults_are_listed_and_counted_and_facts_are_kept() -> None:
     error = UnreadableError(path="a.csv", reason="it is a folder", mend="Name the file inside it.")
-    assert str(error) == "a.csv cannot be read: it is a folder. Name the file inside it."
-
-
-def test_faults_are_listed_and_counted() -> None:
-    one = DataError("a.csv", [Fault("row 1", "is odd.", "Fix it.")])
-    assert str(one) == "a.csv has 1 fault:\n  row 1: is odd. Fix it."
-    many = DataError("a.csv", [Fault(f"row {i}", "is odd.") for i in range(1000)])
-    assert "has 1,000 faults" in str(many)
-    assert str(many).endswith("… and 980 more kinds.")
-    wrong = DataError("a.csv", [Fault("rows 1, 2 and 998 more", "are odd.", count=1000)])
-    assert "has 1,000 faults" in str(wrong)
+    assert error.facts == {"path": "a.csv", "reason": "it is a folder", "mend": "Name the file inside it."}
+    assert [fact in str(error) for fact in error.facts.values()] == [True] * 3
+    many = DataError("a.csv", [Fault(f"row {i}", "is odd.", count=2) for i in range(1000)])
+    first, *listed, last = str(many).splitlines()
+    assert "2,000" in first
+    assert len(listed) == SHOWN_FAULTS
+    assert "980" in last
 
 
 def test_every_error_of_the_tree_has_words_and_a_documented_exit_code() -> None:
@@ -48,3 +44,16 @@ def test_every_error_of_the_tree_has_words_and_a_documented_exit_code() -> None:
 def test_the_page_says_after_which_exit_codes_to_try_again() -> None:
     again = {int(code) for code in re.findall(r"^\| (\d+) \| .* \| \*\*again\*\*", DOCS.read_text(), re.M)}
     assert again == errors.RETRIED
+
+
+CALL = re.compile(r"(?:\bFault|\w+Error)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+VALUE = re.compile(r"\{(?:values?|cells?|record|records\[row\]|row_values)[}!:]")
+"""What code calls that which stands in a table, where it is filled into a text."""
+
+
+def test_no_message_shows_a_value_of_a_record() -> None:
+    sources = (DOCS.parents[1] / "src" / "accord").rglob("*.py")
+    calls = [call for path in sources for call in CALL.findall(path.read_text())]
+    assert len(calls) > 500
+    assert [call for call in calls if VALUE.search(call)] == []
+    assert VALUE.search('Fault(place, f"is {value}.")'), "the search would find one"

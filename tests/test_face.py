@@ -42,66 +42,8 @@ def test_every_name_is_exported_to_type_checkers() -> None:
     assert dir(accord) == sorted([*(name.name for name in names), "__version__"])
 
 
-USER = '''
+USER = (ROOT / "tests" / "user.py.txt").read_text()
 """What whoever imports accord may write; lines that are wrong say so."""
-
-from pathlib import Path
-from types import ModuleType
-
-import pyarrow as pa
-
-import accord
-
-made: pa.Table = pa.table({"id": ["a"]})
-agreement: accord.Agreement = accord.read_agreement(Path("agreement.toml"))
-rule: accord.Rule = accord.same("day") & (accord.hamming("name") <= 5)
-
-
-class Frame:
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return requested_schema
-
-
-def tell(notice: accord.Notice) -> None:
-    match notice:
-        case accord.Progress(comparisons, most):
-            print(comparisons / most, notice.seconds_left or 0.0)
-        case accord.Listening(_, port):
-            print(port + 1)
-        case accord.Done():
-            print(notice.charged_epsilon, notice.run.upper())
-
-
-def agree(offer: accord.Offer) -> bool:
-    return offer.cost is not None and offer.cost.epsilon < 2 and "no value" in offer.learned[-1]
-
-
-simulation: accord.Simulation = accord.simulate("a.csv", Path("b.csv"), agreement, runs=3, seed=1)
-print(simulation.recall + 1.0, simulation.pairs.num_rows)
-accord.simulate(made, Frame(), agreement, engine="ot", layout_a=accord.Layout(id="number"))
-linked: accord.Linked = accord.link(
-    "a.csv", agreement, partner="bob", listen=":7000", out=Path("out.csv"), confirm=agree, tell=tell,
-    reach=accord.Reach(wait=60.0, patience=accord.Patience(silence=20.0)),
-)
-print(linked.matches + 1, linked.cost and linked.cost.delta, linked.receipt.name)
-again: accord.Linked = accord.resume(linked.run, data=made, connect="host:7000", tell=tell)
-
-accord.simulate(3, made, agreement)  # wrong
-accord.simulate("a.csv", "b.csv", "agreement.toml")  # wrong
-accord.simulate("a.csv", "b.csv", agreement, runs="3")  # wrong
-accord.simulate("a.csv", "b.csv")  # wrong
-accord.link("a.csv", agreement)  # wrong
-accord.link("a.csv", agreement, partner=7)  # wrong
-accord.link("a.csv", agreement, partner="bob", confirm=lambda offer: offer.nothing)  # wrong
-accord.link("a.csv", agreement, partner="bob", tell=agree)  # wrong
-accord.resume("0123", data=7)  # wrong
-accord.resume()  # wrong
-accord.hamming(5)  # wrong
-accord.Layout(7)  # wrong
-linked.recall  # wrong
-number: int = simulation.recall  # wrong
-accord.nothing  # wrong
-'''
 
 
 @pytest.mark.whole
