@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import AccordError, DifferentAgreementError, OtherRunError, PeerError, RefusedError
-from accord.peer.frames import HEADER, Reason, decode_header, encode_header
+from accord.peer.frames import HEADER, Kind, Reason, decode_header, encode_header
 from accord.peer.handshake import (
     HELLO,
     Hello,
@@ -45,8 +45,11 @@ def test_any_bytes_are_read_as_they_are_written_or_refused(content: bytes) -> No
     assert encode_header(frame.kind, frame.length) == content[:HEADER]
 
 
-def test_every_reason_has_words_of_its_own() -> None:
+def test_every_reason_has_words_of_its_own_and_a_frame_a_length() -> None:
     assert len({reason.words for reason in Reason}) == len(Reason)
+    for length in (-1, 1 << 56):
+        with pytest.raises(ValueError):
+            encode_header(Kind.MESSAGE, length)
 
 
 def test_both_meet_and_name_the_run_alike() -> None:

@@ -33,8 +33,8 @@ from accord.state.folder import open_state
 from tests.cli.terminal import accord, free_port
 from tests.protocols.worlds import agreement
 from tests.run import faults, processes, worlds
+from tests.run.faults import EXPECTED
 from tests.run.processes import link_arguments
-from tests.run.test_resume import EXPECTED
 
 Both = tuple[worlds.Organisation, worlds.Organisation]
 PAIRS = EXPECTED["greedy"]

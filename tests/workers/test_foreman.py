@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from accord.workers import messages
+from accord.peer.connect import HostPort
+from accord.workers import foreman, messages
+from accord.workers.foreman import _PlacedWorkers
 from accord.workers.messages import Cause, Failure, Kind
 from accord.workers.relay import call_relay
 from tests.workers.clusters import require_ray
@@ -19,9 +21,7 @@ from tests.workers.clusters import require_ray
 require_ray()
 
 # ruff: noqa: E402
-from accord.peer.connect import HostPort
-from accord.workers import foreman
-from accord.workers.foreman import _PlacedWorkers
+from accord.workers.cluster import in_words
 from accord.workers.ray_worker import PROGRAM, RayWorker
 
 SECONDS = 20.0
@@ -78,8 +78,11 @@ class Nodes:
         return self.gone
 
 
+Begin = Callable[..., list[socket.socket]]
+
+
 @pytest.fixture
-def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[socket.socket]]]:
+def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     """Have workers started; the coordinator's ends of their sockets."""
     monkeypatch.setattr(foreman, "in_words", lambda error: type(error).__name__)
     with ExitStack() as stack:
@@ -104,28 +107,21 @@ def receive(end: socket.socket) -> tuple[Kind, bytes]:
     return message.kind, bytes(message.body)
 
 
-def receive_failure(end: socket.socket) -> Failure:
+def failed(end: socket.socket) -> Failure:
     kind, body = receive(end)
     assert kind is Kind.FAILURE
     return messages.decode_failure(bytearray(body))
 
 
-Begin = Callable[..., list[socket.socket]]
-
-
 def test_what_is_said_is_carried_in_order_to_who_it_is_for(begin: Begin) -> None:
-    ends = begin(Nodes(Actor(), Actor(), Actor()), 3)
-    for turn in range(50):
+    """And the partner's connection is relayed to the worker that it named."""
+    ends = begin(Nodes(Actor(), Actor()), 2, listens=True)
+    for turn in range(20):
         for number, end in enumerate(ends):
             messages.send(end, Kind.JOB, b"%d of %d" % (turn, number))
     for number, end in enumerate(ends):
-        assert [receive(end) for _ in range(50)] == [
-            (Kind.ANSWER, b"%d of %d" % (turn, number)) for turn in range(50)
-        ]
-
-
-def test_the_partners_connection_is_relayed_to_the_worker_that_it_named(begin: Begin) -> None:
-    ends = begin(Nodes(Actor(), Actor()), 2, listens=True)
+        said = [receive(end) for _ in range(20)]
+        assert said == [(Kind.ANSWER, b"%d of %d" % (turn, number)) for turn in range(20)]
     with ExitStack() as stack:
         for number, end in enumerate(ends):
             messages.send(end, Kind.MEET, b"whom")
@@ -135,70 +131,55 @@ def test_the_partners_connection_is_relayed_to_the_worker_that_it_named(begin: B
         assert [receive(end) for end in ends] == [(Kind.READY, b"tls 0"), (Kind.READY, b"tls 1")]
 
 
-def test_a_node_with_another_version_is_named(begin: Begin) -> None:
-    _, end = begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)
-    failure = receive_failure(end)
-    assert failure.cause is Cause.FAULT
-    assert failure.problem == f"its node has another version of accord: 0.0.9, wire 1 instead of {PROGRAM}"
-
-
-def test_a_cluster_without_room_says_so(begin: Begin) -> None:
-    end, _ = begin(Nodes(Actor()), 2)
-    assert receive_failure(end).problem == "the cluster had no room for 2 workers in 60 seconds"
-
-
-def test_a_call_that_fails_is_the_last_word(begin: Begin) -> None:
-    (end,) = begin(Nodes(Actor()), 1)
-    messages.send(end, Kind.JOB, b"die")
-    messages.send(end, Kind.JOB, b"more")
-    assert receive_failure(end).problem == "RuntimeError"
-    end.settimeout(0.2)
+def test_a_worker_that_cannot_be_had_or_is_gone_is_told(begin: Begin) -> None:
+    """Another version, no room, a call that fails, a job that cannot be handed over, a node or all lost."""
+    version = failed(begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)[1])
+    assert version.cause is Cause.FAULT
+    assert all(program in version.problem for program in (PROGRAM, "0.0.9, wire 1"))
+    assert "2 workers" in failed(begin(Nodes(Actor()), 2)[0]).problem
+    (dying,) = begin(Nodes(Actor()), 1)
+    for body in (b"die", b"more"):
+        messages.send(dying, Kind.JOB, body)
+    assert failed(dying).problem == "RuntimeError"
+    dying.settimeout(0.2)
     with pytest.raises(TimeoutError):
-        messages.receive(end)
-
-
-def test_a_job_that_cannot_be_handed_over_is_told(begin: Begin) -> None:
-    """Such as for want of room in the object store."""
+        messages.receive(dying)
     actor = Actor()
-    (end,) = begin(Nodes(actor), 1)
+    (full,) = begin(Nodes(actor), 1)
 
     def refuse(*arguments: object) -> None:
         raise MemoryError
 
     actor.answer.remote = refuse  # type: ignore[method-assign, assignment]
-    messages.send(end, Kind.JOB, b"x")
-    assert receive_failure(end).problem == "MemoryError"
-
-
-def test_an_idle_worker_that_is_gone_is_told_once(begin: Begin) -> None:
+    messages.send(full, Kind.JOB, b"x")
+    assert failed(full).problem == "MemoryError"
     nodes = Nodes(Actor(), Actor())
     first, second = begin(nodes, 2)
     nodes.gone = {1: "its node was lost"}
-    assert receive_failure(second).problem == "its node was lost"
+    assert failed(second).problem == "its node was lost"
     messages.send(first, Kind.JOB, b"x")
     assert receive(first) == (Kind.ANSWER, b"x")
-
-
-def test_a_cluster_that_is_lost_is_told_of_every_worker(begin: Begin) -> None:
-    nodes = Nodes(Actor(), Actor())
-    ends = begin(nodes, 2)
     nodes.is_over.set()
-    assert [receive_failure(end).problem for end in ends] == ["ConnectionError"] * 2
+    assert failed(first).problem == "ConnectionError"
 
 
-def test_a_node_that_cannot_call_its_coordinator_says_so() -> None:
+def test_a_node_says_why_it_cannot_begin_and_nothing_that_ray_quotes() -> None:
+    from ray import exceptions
+
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    said = RayWorker().call("127.0.0.1", port, bytes(32))
-    assert said
-    assert said[0] == Kind.FAILURE
-    assert (
-        "its node cannot call this machine at 127.0.0.1"
-        in messages.decode_failure(bytearray(said[1])).problem
+    said: Any = [RayWorker().call("127.0.0.1", port, bytes(32)), RayWorker().answer(Kind.JOB, b"")]
+    assert [kind for kind, _ in said] == [Kind.FAILURE] * 2
+    problems = [messages.decode_failure(bytearray(body)).problem for _, body in said]
+    assert "127.0.0.1" in problems[0]
+    assert problems[1] == "ValueError"
+    errors = (
+        exceptions.OutOfMemoryError("canary"),
+        exceptions.NodeDiedError("canary"),
+        exceptions.RayActorError(error_msg="canary: No module named accord"),
+        exceptions.RayActorError(error_msg="canary"),
+        RuntimeError("canary"),
     )
-
-
-def test_messages_in_a_wrong_order_end_a_worker() -> None:
-    said = RayWorker().answer(Kind.JOB, b"")
-    assert said
-    assert messages.decode_failure(bytearray(said[1])) == Failure(Cause.FAULT, "ValueError")
+    told = {in_words(error) for error in errors}
+    assert len(told) == len(errors)
+    assert not any("canary" in words for words in told)

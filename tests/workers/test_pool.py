@@ -1,9 +1,13 @@
-"""How many workers there are, and what becomes of a run when one of them fails."""
+"""How many workers there are and who they are, and what becomes of a run when one of them fails."""
 
 from __future__ import annotations
 
+import importlib.util
+import mmap
 import os
 import socket
+import sys
+import time
 from collections import deque
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,7 +21,7 @@ from hypothesis import strategies as st
 
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
-from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
+from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError, UsageError, WorkerError
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.protocols.parts import schedule
@@ -34,7 +38,9 @@ from accord.side import Side
 from accord.state.journal import scan
 from accord.state.runs import open_run
 from accord.workers import connections, messages
-from accord.workers.choice import own_wish
+from accord.workers import ray as workers_ray
+from accord.workers.choice import MOST_WORKERS, OnCluster, choose_workers, own_wish, require_workers
+from accord.workers.local import LocalWorkers
 from accord.workers.messages import Answer, Cause, Failure, Kind, Message
 from accord.workers.pool import (
     WORTH_SECONDS,
@@ -48,8 +54,9 @@ from accord.workers.pool import (
     _WorkerProcesses,
     count_workers,
 )
+from accord.workers.resources import Peak, held_bytes
 from tests.run import faults
-from tests.run.test_resume import EXPECTED
+from tests.run.faults import EXPECTED
 
 pytestmark = pytest.mark.usefixtures("quick")
 wishes = st.builds(Wish, st.integers(1, 9), st.booleans())
@@ -84,14 +91,7 @@ class Counted:
 
 @pytest.mark.parametrize(
     ("kind", "routed", "comparisons", "count"),
-    [
-        ("people", True, 105_024, 1),
-        ("people", True, 3_100_000, 4),
-        ("people", False, 1_000_000, 1),
-        ("people", False, 2_000_000, 4),
-        ("products", False, 10_000_000, 1),
-        ("products", False, 20_000_000, 4),
-    ],
+    [("people", True, 105_024, 1), ("people", True, 3_100_000, 4), ("products", False, 10_000_000, 1)],
 )
 def test_workers_start_where_one_takes_long(kind: str, routed: bool, comparisons: int, count: int) -> None:
     """3,100,000 comparisons are those of 300,000 routed people."""
@@ -104,18 +104,89 @@ def test_workers_start_where_one_takes_long(kind: str, routed: bool, comparisons
         assert workers.count == count
 
 
-def test_what_a_side_wants() -> None:
-    assert own_wish(3) == Wish(3, always=True)
-    unsaid = own_wish(None)
-    assert unsaid.count >= 1
-    assert not unsaid.always
+# -- who they are -----------------------------------------------------------------------------------------
+
+MEANT: dict[Any, Any] = {
+    None: None,
+    1: 1,
+    256: 256,
+    "ray": OnCluster("auto"),
+    "8@ray": OnCluster("auto", 8),
+    "ray://[2001:db8::7]:10001": OnCluster("ray://[2001:db8::7]:10001"),
+    "12@ray://192.0.2.7:10001": OnCluster("ray://192.0.2.7:10001", 12),
+}
+
+
+def test_what_an_owner_says_of_workers() -> None:
+    """Who has no cluster has none to trust."""
+    for said, meant in MEANT.items():
+        assert require_workers(said, False) == meant
+        for trust in ("yes", *([] if isinstance(meant, OnCluster) else [True])):
+            with pytest.raises(UsageError) as caught:
+                require_workers(said, trust)
+            assert "trust_cluster" in str(caught.value)
+
+
+class Foreign:
+    """A cluster with so much room."""
+
+    def __init__(self, address: str, vouched: bool, listens: bool) -> None:
+        self.given, self.ended = (address, vouched, listens), False
+        self.room = int(address.rsplit(":", 1)[1])
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_as_many_as_have_room_and_no_more_than_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes need nobody to be asked; a cluster without room is left."""
+    assert (own_wish(None).count >= 1, own_wish(None).always) == (True, False)
+    with choose_workers(3, False, Reach()) as chosen:
+        assert (chosen.wish, chosen.make) == (Wish(3, always=True), LocalWorkers)
+    monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
+    for room, most, wanted in ((3, 8, 3), (12, 8, 8), (1000, MOST_WORKERS, MOST_WORKERS)):
+        with choose_workers(OnCluster(f"ray://head:{room}", most), True, Reach(listen=":0")) as chosen:
+            found: Any = chosen.make()
+            assert (chosen.wish, found) == (Wish(wanted, always=True), chosen.make())
+            assert (found.given, found.ended) == ((f"ray://head:{room}", True, True), False)
+        assert found.ended
+    with pytest.raises(UsageError), choose_workers(OnCluster("x:0"), False, Reach()):
+        pass
+    monkeypatch.undo()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UsageError) as caught, choose_workers(OnCluster("auto"), False, Reach()):
+        pass
+    assert "accord[ray]" in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells anonymous memory")
+def test_the_most_memory_is_what_was_there_for_a_while_and_in_no_file(tmp_path: Path) -> None:
+    large = 1 << 27
+    with Peak() as peak:
+        looked, read = [], peak.read
+        peak.read = lambda: looked.append(1) or read()  # type: ignore[method-assign, func-returns-value]
+        before = read()
+        held = np.ones(large, np.uint8)
+        while not looked[1:]:
+            time.sleep(0.01)
+        del held
+        assert held_bytes() < before + large // 2
+        assert read() >= before + 0.9 * large
+    with open(tmp_path / "file", "w+b") as file:
+        file.truncate(large)
+        before = held_bytes()
+        with mmap.mmap(file.fileno(), large, access=mmap.ACCESS_READ) as mapped:
+            assert not any(mapped[at] for at in range(0, large, mmap.PAGESIZE))
+            assert held_bytes() < before + large // 2
+
+
+# -- what they say ----------------------------------------------------------------------------------------
 
 
 class Partner:
     """The partner's coordinator, which may have something to say."""
 
-    def __init__(self, says: Exception | None = None) -> None:
-        self.says = says
+    says: Exception | None = None
 
     def attend(self) -> None:
         if self.says is not None:
@@ -202,48 +273,61 @@ def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "error", "words"),
+    ("says", "error"),
     [
-        (None, WorkerError, "Worker 2 of this run ended: it was killed by signal 9"),
-        (failure(Cause.PARTNER), PeerError, "a message of 3 bytes"),
-        (failure(Cause.FAULT, "MemoryError"), WorkerError, "Worker 2 of this run ended: MemoryError"),
-        (failure(Cause.LOST), ConnectionLostError, "was cut between two workers"),
-        (answer(36), WorkerError, "a pair that it was not given"),
-        (Message(Kind.READY, bytearray()), WorkerError, "it said READY"),
+        (None, WorkerError),
+        (failure(Cause.PARTNER), PeerError),
+        (failure(Cause.FAULT, "MemoryError"), WorkerError),
+        (failure(Cause.LOST), ConnectionLostError),
+        (answer(36), WorkerError),
+        (Message(Kind.READY, bytearray()), WorkerError),
     ],
 )
 def test_a_worker_that_fails_ends_the_run(
-    says: Message | None, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+    says: Message | None, error: type[AccordError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "_REASON_SECONDS", 0.05)
     comparer = shared(Fake((1, says)))
     ask(comparer)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error) as caught:
         next(comparer.answer())
+    assert caught.value.facts.get("number") == (2 if error is WorkerError else None)
 
 
 def test_what_the_partner_says_comes_first() -> None:
     """A connection between workers that was cut because the partner stopped: its reason is what counts."""
     partner = Partner()
-    fake = Fake((0, failure(Cause.LOST)))
-    comparer = shared(fake, partner)
+
+    class Cut(Fake):
+        def receive(self, seconds: float) -> tuple[int, Message | None] | None:
+            partner.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
+            return super().receive(seconds)
+
+    comparer = shared(Cut((0, failure(Cause.LOST))), partner)
     ask(comparer)
-    real = fake.receive
-
-    def receive(seconds: float) -> tuple[int, Message | None] | None:
-        partner.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
-        return real(seconds)
-
-    fake.receive = receive  # type: ignore[method-assign]
-    with pytest.raises(StoppedError, match="one of its workers ended"):
+    with pytest.raises(StoppedError):
         next(comparer.answer())
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [(Kind.CERTIFICATE, WorkerError), (Kind.READY, ConnectionLostError)]
+)
+def test_a_worker_that_stalls_is_given_up(
+    kind: Kind, error: type[AccordError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it has a key one of this side, and after it one of the partner's."""
+    monkeypatch.setattr(connections, "MEET_SECONDS", 0.1)
+    with pytest.raises(error) as caught:
+        connections.Replies(Fake((0, Message(kind, bytearray()))), Partner()).from_all(kind, 2)
+    assert caught.value.facts.get("number") == (2 if error is WorkerError else None)
 
 
 def test_an_answer_that_nobody_asked_for() -> None:
     comparer = shared(Fake((0, answer()), (0, answer())))
     ask(comparer)
-    with pytest.raises(WorkerError, match="Worker 1"):
+    with pytest.raises(WorkerError) as caught:
         next(comparer.answer())
+    assert caught.value.facts["number"] == 1
 
 
 def test_a_pool_ends_with_its_context_and_its_port() -> None:
@@ -301,7 +385,7 @@ def test_receipts_do_not_depend_on_the_number(
 ) -> None:
     """With the same noise and slots: but for cards, times and logs, all facts are those of one session."""
     seen = []
-    for count in (1, 2, 4):
+    for count in (1, 3):
         both, seeds = faults.offices(tmp_path / str(count), kind), iter("AB")
         monkeypatch.setattr("accord.run.link.System", lambda seeds=seeds: Seeded(next(seeds)))
         ending = link(both, count)
@@ -314,7 +398,7 @@ def test_receipts_do_not_depend_on_the_number(
             for party in facts["parties"].values()
         ]
         seen.append(facts)
-    assert seen[0] == seen[1] == seen[2]
+    assert seen[0] == seen[1]
     assert seen[0]["comparisons"] > 0
 
 
@@ -332,7 +416,7 @@ def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], t
         assert faults.stored(office, name)[1].startswith(before[side]), "a kept answer was lost"
 
 
-@pytest.mark.parametrize("behind", [3, UNDER_WAY, UNDER_WAY + 1])
+@pytest.mark.parametrize("behind", [UNDER_WAY, UNDER_WAY + 1])
 def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
     behind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +436,6 @@ def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
     ending = resume(both, name, 3)
     if behind > UNDER_WAY:
         assert isinstance(ending[Side.A], PeerError)
-        assert "number of finished steps" in str(ending[Side.A])
     else:
         faults.require_done(ending, both, EXPECTED["plain"])
 
@@ -374,7 +457,7 @@ def test_no_round_is_asked_again_once_what_follows_it_is_kept(
     os.truncate(journal, ends[kept])
     ending = resume(both, name, 1)
     if kept == 2:
-        assert "number of finished steps" in str(ending[Side.A])
+        assert isinstance(ending[Side.A], PeerError)
         assert open_run(both[Side.A].state, name).manifest.wrong == 1
     else:
         faults.require_done(ending, both, EXPECTED["plain"])

