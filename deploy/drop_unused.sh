@@ -1,4 +1,4 @@
-# What packages bring and Accord never reads, removed from the environment that is named; tests/deploy/test_image.py
+# What packages bring and Accord never reads, removed from the environment that is named; tests/deploy/test_deploy.py
 # then reads tables of all kinds, links, simulates and reports.
 set -eu
 "$1"/bin/python -m pip uninstall --quiet --yes setuptools pip

@@ -103,14 +103,8 @@ def run_step(image: Image, step: str) -> None:
     """As an administrator, with a network only for pip."""
     alone = [] if "pip install" in step else ["unshare", "--net"]
     told = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "PIP_CERT": CERTIFICATES, **image.environment}
-    inside = [
-        "/usr/bin/env",
-        "-i",
-        *(f"{name}={value}" for name, value in told.items()),
-        "/bin/sh",
-        "-c",
-        step,
-    ]
+    variables = [f"{name}={value}" for name, value in told.items()]
+    inside = ["/usr/bin/env", "-i", *variables, "/bin/sh", "-c", step]
     subprocess.run([*alone, "chroot", str(image.root), *inside], check=True)
 
 
@@ -149,25 +143,12 @@ def volume(path: Path) -> Path:
 
 
 @contextmanager
-def networks(*cables: tuple[str, str]) -> Iterator[dict[str, str]]:
-    """Network name spaces by the names of who is in them, with these cables between them alone; the
-    ends of the n-th are 10.77.n.1 and 10.77.n.2."""
-    names = {who: f"accord-{os.getpid()}-{who}" for cable in cables for who in cable}
+def network() -> Iterator[str]:
+    """A network name space that reaches nothing but itself."""
+    name = f"accord-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
     try:
-        for name in names.values():
-            _ip("netns", "add", name)
-            _ip("-n", name, "link", "set", "lo", "up")
-        for n, (one, other) in enumerate(cables):
-            ends = (f"cable{n}", "netns", names[one]), (f"cable{n}", "netns", names[other])
-            _ip("link", "add", *ends[0], "type", "veth", "peer", "name", *ends[1])
-            for number, who in enumerate((one, other), 1):
-                _ip("-n", names[who], "address", "add", f"10.77.{n}.{number}/24", "dev", f"cable{n}")
-                _ip("-n", names[who], "link", "set", f"cable{n}", "up")
-        yield names
+        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
+        yield name
     finally:
-        for name in names.values():
-            subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True)
+        subprocess.run(["ip", "netns", "delete", name], check=True)

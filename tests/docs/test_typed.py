@@ -52,7 +52,7 @@ ANSWERS = {"north-register": ["", *REGISTERS, "300", "300", *[""] * 8], "south-r
 SET_UP = "sets up a checkout, as this one was"
 DRAWING = "a drawing"
 HOURS = "takes hours; tests/reproduction has it small"
-ROOT_ONLY = "typed as administrator, by tests/deploy/test_image.py"
+ROOT_ONLY = "typed as administrator"
 CLUSTER = "typed on two machines; tests/workers has such a cluster"
 NOT_RUN = {
     ("README.md", "make demo"): SET_UP,
@@ -71,8 +71,8 @@ NOT_RUN = {
     ("docs/quality.md", "make quality"): HOURS,
     ("docs/databases.md", "# ~/.pg_service.conf"): "a file of libpq's that names the reader's own server",
     ("docs/privacy.md", "accord link patients.csv …"): "a part of a command that docs/start.md has whole",
-    ("docs/operate.md", "ssh -N"): "needs a third host; tests/deploy/test_tunnel.py types these very lines",
-    ("docs/operate.md", "Match User tunnel"): "settings of sshd, which tests/deploy/test_tunnel.py has",
+    ("docs/operate.md", "ssh -N"): "needs a third host; tests/deploy/test_deploy.py types these very lines",
+    ("docs/operate.md", "Match User tunnel"): "settings of sshd, which tests/deploy/test_deploy.py has",
     ("docs/operate.md", "python3 -m venv"): ROOT_ONLY,
     ("docs/operate.md", "useradd"): ROOT_ONLY,
     ("docs/operate.md", "make release"): SET_UP,
