@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from accord.errors import PeerError, UnequalError, UnsupportedError, UsageError
 from accord.rules.lowering import lower
 from accord.rules.rule import Rule
-from accord.rules.text import parse_rule
 from accord.secure import ideal
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
@@ -34,7 +31,7 @@ from accord.secure.circuit import (
 )
 from accord.secure.dual.engine import DualEngine
 from accord.secure.engines import BUILT_IN, engine_named
-from accord.secure.ideal import IdealEngine, Rows, match
+from accord.secure.ideal import IdealEngine, match
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import Settings
 from accord.secure.party import Deadlock, Party, Receive, Send, run, run_pair
@@ -47,7 +44,6 @@ from tests.secure.worlds import (
     POINT,
     TEXT,
     Fixed,
-    Ints,
     blocks,
     random_circuit,
     random_score,
@@ -268,40 +264,6 @@ def test_the_engines_answer_every_rule(
     rule_world.check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "either_way(dice(name) >= 0.5 and dice(nick) >= 0.5, name, nick)",
-        "same(code, alias) or missing(code) and within(x, z, 2)",
-        "not missing(x, A) and missing(birth, B)",
-        "hamming(nick, name) <= 4 and (same(brand, colour) or missing(brand, B))",
-        "score(name, nick: dice >= 0.8 -> 5, dice >= 0.5 -> 2, missing -> 1, otherwise -> -3; "
-        "code, alias: same or missing(code, A) -> 4, otherwise -> -1; x: same -> 2, missing -> 0, "
-        "within 2 -> 1, otherwise -> -2; colour: missing -> 0, otherwise -> 1) >= 4",
-        "edit(tag) <= 1 or edit(tag, label) <= 2 and not mismatches(tag, label) <= 1",
-        "edit(label) <= 3 and not edit(label) <= 1 and not same(label)",
-    ],
-)
-def test_crossed_fields_and_missing_values(rule_world: World, text: str) -> None:
-    """On tables of which half the values are missing, and with dummies, which match nothing either."""
-    random = np.random.default_rng(7)
-    kinds = [
-        worlds.EMPTY,
-        worlds.EMPTY
-        | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0}
-        | {"tag": "a bab", "label": "bab"},
-        worlds.EMPTY
-        | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)}
-        | {"tag": "abab", "label": "ab"},
-    ]
-    a, b = ([kinds[i] for i in random.integers(0, 3, 12)] for _ in Side)
-    tables, _, _ = worlds.both(a, b)
-    lowered = lower(parse_rule(text), worlds.FIELDS)
-    left = Table(lowered.inputs(Side.A, tables.a), random.random(12) < 0.8)
-    right = Table(lowered.inputs(Side.B, tables.b), random.random(12) < 0.8)
-    assert rule_world.check(lowered.node, Blocks.whole(12, 12), left, right)
-
-
 # -- ideal ---------------------------------------------------------------------------------------------------
 
 
@@ -319,22 +281,6 @@ def test_it_agrees_with_a_loop_over_all_pairs() -> None:
                     expected.append(bool(holds and a.real[i] and b.real[j]))
             at = [at[0] + m, at[1] + n]
         assert match(circuit, over, a, b).tolist() == expected
-
-
-def test_dummies_are_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at = []
-    plain = ideal.evaluate
-
-    def counting(circuit: Node, a: Rows, b: Rows, left: Ints, right: Ints) -> NDArray[np.bool_]:
-        looked_at.append(len(left))
-        return plain(circuit, a, b, left, right)
-
-    monkeypatch.setattr(ideal, "evaluate", counting)
-    rows = {BITS.name: np.zeros((1000, BITS.length), dtype=np.int64)}
-    a, b = (Table(rows, np.arange(1000) < count) for count in (3, 5))
-    answer = match(AtMost(Hamming(BITS), 3), Blocks.whole(1000, 1000), a, b)
-    assert sum(looked_at) == 15
-    assert answer.sum() == 15
 
 
 def test_alone_in_a_process_the_plain_interpreter_refuses() -> None:

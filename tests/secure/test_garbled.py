@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 
 import numpy as np
 import pytest
@@ -18,17 +17,8 @@ from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Hamming, Input, Node, Product, SquaredEuclidean
 from accord.secure.dual.engine import evaluate_tapes
 from accord.secure.garbled import boolean
-from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, CircuitBuilder, Gate
+from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, CircuitBuilder
 from accord.secure.garbled.compiler import boolean_circuit
-from accord.secure.garbled.numbers import (
-    add_square,
-    at_most,
-    columns,
-    difference,
-    magnitude,
-    signed_digits,
-    total,
-)
 from accord.secure.garbled.tape import tapes_of
 from accord.secure.ideal import match
 from accord.secure.party import run_pair
@@ -36,7 +26,6 @@ from accord.side import Side
 from tests.secure.boolean_circuits import (
     BITS,
     FIRST,
-    Number,
     add,
     aes,
     any_circuit,
@@ -59,30 +48,7 @@ def tables_of(circuit: Boolean) -> int:
     return tables
 
 
-# -- numbers -------------------------------------------------------------------------------------------------
-
-
-class Small:
-    """A builder with bits of one side, and the values of numbers for every input."""
-
-    def __init__(self, bits: int) -> None:
-        self.build, self.bits = CircuitBuilder(), bits
-        self.inputs = source(self.build, Side.A, "x", bits)
-
-    def values(self, number: Number) -> NDArray[np.int64]:
-        """The number of these literals for every input, in order."""
-        count = 1 << self.bits
-        rows = np.arange(count)[:, None] >> np.arange(self.bits) & 1
-        a, b = Table({"x": rows}, np.ones(count, np.bool_)), Table({}, np.ones(count, np.bool_))
-        bits = [in_the_clear(self.build.finish(literal), a, b) for literal in number]
-        return sum(
-            (bit.astype(np.int64) << place for place, bit in enumerate(bits)), np.zeros(count, np.int64)
-        )
-
-    def ands(self, number: Number) -> int:
-        circuits = [self.build.finish(literal) for literal in number]
-        gates = {wire: circuit.what(wire) for circuit in circuits for wire in circuit.needed}
-        return sum(isinstance(gate, Gate) and gate.kind == "and" for gate in gates.values())
+# -- parts --------------------------------------------------------------------------------------------------
 
 
 def test_constants_fold_and_equal_gates_are_one() -> None:
@@ -94,57 +60,6 @@ def test_constants_fold_and_equal_gates_are_one() -> None:
     assert build.xor(x, y) == build.xor(y, x) == build.xor(x ^ 1, y ^ 1) == build.xor(x ^ 1, y) ^ 1
     assert build.both(x, y) == build.both(y, x) != build.both(x ^ 1, y)
     assert (build.every([]), build.every([x]), build.every([x, TRUE, x])) == (TRUE, x, x)
-
-
-def test_a_weight_takes_as_few_ands_as_is_known() -> None:
-    """Boyar and Peralta: the weight of n bits needs n − |n|₁ ANDs, and no fewer."""
-    for bits in range(1, 11):
-        small, ones = Small(bits), columns()
-        ones[0] = small.inputs
-        number = total(small.build, ones)
-        assert small.ands(number) == bits - bits.bit_count()
-        assert small.values(number).tolist() == [of.bit_count() for of in range(1 << bits)]
-
-
-def test_squares_and_comparisons_with_every_constant() -> None:
-    for bits in range(1, 7):
-        small, to = Small(bits), columns()
-        add_square(small.build, small.inputs, to)
-        every = np.arange(1 << bits)
-        assert (small.values(total(small.build, to)) == every**2).all()
-        for bound in range(-1, 1 << bits):
-            assert (small.values([at_most(small.build, small.inputs, bound)]) == (every <= bound)).all()
-
-
-def test_differences_and_their_magnitudes() -> None:
-    a, b = np.array(list(product(range(16), repeat=2))).T[::-1]
-    for kept in range(5):
-        small = Small(8)
-        number, sign = difference(small.build, small.inputs[:4], small.inputs[4:])
-        size, beyond = magnitude(small.build, number, sign, kept)
-        far = abs(a - b) >= 1 << kept
-        assert (small.values([*number, sign]) == (a - b) % 32).all()
-        assert (small.values([beyond]) == far).all()
-        assert (small.values(size)[~far] == abs(a - b)[~far]).all()
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(1, 8))
-def test_sums_of_columns(places: list[int], width: int) -> None:
-    small, to = Small(len(places)), columns()
-    for place, literal in zip(places, small.inputs, strict=True):
-        to[place].append(literal)
-    every = np.arange(1 << len(places))[:, None] >> np.arange(len(places)) & 1
-    expected = (every << np.array(places)).sum(axis=1)
-    assert (small.values(total(small.build, to)) == expected).all()
-    assert (small.values(total(small.build, to, width)) == expected % (1 << width)).all()
-
-
-@given(st.integers(-(1 << 62), 1 << 62))
-def test_signed_digits_are_few_and_never_neighbours(weight: int) -> None:
-    digits = signed_digits(weight)
-    assert sum(sign << place for place, sign in digits) == weight
-    assert (np.diff([place for place, _ in digits]) > 1).all()
 
 
 # -- circuits of rules ---------------------------------------------------------------------------------------

@@ -411,21 +411,6 @@ def test_the_proof_of_the_size_of_a_cuckoo_table() -> None:
     assert all(x < -44 for queries, x in zip(tried, found, strict=True) if queries >= 500)
 
 
-def test_the_bound_is_one() -> None:
-    """Against trials of tiny tables, whose failures can be counted; 3 standard deviations: one in 700."""
-    random = np.random.default_rng(5)
-    for queries, bins in ((4, 4), (5, 5), (6, 6), (8, 8)):
-        failures, trials = 0, 1_000
-        every = random.random((trials, queries, bins)).argsort(axis=2)[:, :, :3].astype(np.int32)
-        for choices in every:
-            try:
-                place(np.ascontiguousarray(choices), bins)
-            except NoTableError:
-                failures += 1
-        limit = 2 ** expected_sets(queries, bins)
-        assert failures / trials < limit + 3 * (limit / trials) ** 0.5
-
-
 @pytest.mark.parametrize("queries", [0, 1, 3, 400, 200_000])
 def test_every_query_has_a_bin_of_its_own(queries: int) -> None:
     """The last near the usual load, which is 0.77."""

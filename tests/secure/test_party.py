@@ -113,14 +113,3 @@ def test_over_sockets_two_parties_that_both_send_much_do_not_block_each_other() 
     assert results == [size, size]
     for channel in channels:
         channel.close()
-
-
-def test_a_socket_refuses_another_length_before_reading_it() -> None:
-    sender, receiver = (SocketChannel(end) for end in socket.socketpair())
-    sender.send(b"12345")
-    with pytest.raises(PeerError):
-        receiver.receive(4)
-    sender.close()
-    with pytest.raises(PeerError):
-        receiver.receive(100)
-    receiver.close()

@@ -29,13 +29,11 @@ from accord.secure.transfer.base_kem import (
     LENGTH,
     OFFER,
     RHO,
-    STREAM,
     VECTOR,
     Bytes,
     Numbers,
     Q,
     answer_offers,
-    draw_numbers,
     make_keys,
     offer_keys,
     open_chosen,
@@ -44,28 +42,20 @@ from accord.secure.transfer.base_kem import (
 )
 from accord.secure.transfer.checked import checked_bytes, choose, offer
 from accord.secure.transfer.extension import (
-    TILE,
     Receiver,
-    Sender,
     add_turned,
     collect,
     correction_words,
     padded_count,
 )
-from accord.secure.transfer.field import BITS, join, join_bits, times
-from accord.secure.transfer.half_tree import grow, path, rebuild
-from accord.secure.transfer.packing import LANES, groups, packed_words
-from accord.secure.transfer.packing import pack as pack_lanes
-from accord.secure.transfer.packing import unpack as unpack_lanes
+from accord.secure.transfer.field import BITS, times
+from accord.secure.transfer.half_tree import grow
 from accord.secure.transfer.permutation import KEY, Permutation, hash_blocks, mix
 from accord.secure.transfer.setup import Session, set_up
-from accord.secure.transfer.transpose import transpose
-from accord.secure.transfer.tree import grow_trees, rebuild_trees
 from accord.side import Side
-from tests.secure.conftest import Sessions
 from tests.secure.encapsulation import encapsulate
 from tests.secure.engines import tampered
-from tests.secure.worlds import Fixed, Traced
+from tests.secure.worlds import Fixed
 
 # -- permutation ---------------------------------------------------------------------------------------------
 
@@ -170,193 +160,32 @@ def test_a_product_whose_sum_of_ones_is_sixteen() -> None:
     assert numbers(times(words(ones), words(ones)[0])) == [product(ones, ones)]
 
 
-def test_parts_are_joined_by_powers() -> None:
-    random = np.random.default_rng(1)
-    rows = random.integers(0, 1 << 64, (3 * BITS, 2), dtype=np.uint64)
-    parts = numbers(rows)
-    for number, element in enumerate(numbers(join(rows))):
-        expected = 0
-        for place in range(BITS):
-            expected ^= product(parts[BITS * number + place], 1 << place)
-        assert element == expected
-    bits = [sum((parts[BITS * number + place] & 1) << place for place in range(BITS)) for number in range(3)]
-    assert numbers(join_bits(rows)) == bits
-
-
-# -- packing -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_unpacking_gives_back_the_lowest_bits(lane: int) -> None:
-    widths = np.array([lane, 1, lane // 2 + 1, 0, lane - 1], dtype=np.int64)
-    for count in (1, 64, 130):
-        random = np.random.default_rng(count)
-        values = np.zeros((len(widths), groups(count, lane) * lane), dtype=f"u{lane // 8}")
-        values[:, :count] = random.integers(0, 1 << min(lane, 63), (len(widths), count), dtype=np.uint64)
-        words = np.empty(packed_words(count, lane, widths), dtype=values.dtype)
-        pack_lanes(values, widths, words)
-        back = np.full_like(values, 7)
-        unpack_lanes(words, widths, count, back)
-        mask = np.array([(1 << int(w)) - 1 for w in widths], dtype=np.uint64).astype(values.dtype)
-        assert (back == values & mask[:, None]).all()
-        assert words.nbytes == int(widths.sum()) * groups(count, lane) * lane // 8
-
-
-def test_padding_that_is_not_zero_is_refused() -> None:
-    widths, values, words = np.array([3], dtype=np.int64), np.zeros((1, 8), np.uint8), np.empty(3, np.uint8)
-    values[0, 7] = 1
-    pack_lanes(values, widths, words)
-    unpack_lanes(words, widths, 8, values)
-    with pytest.raises(PeerError):
-        unpack_lanes(words, widths, 7, values)
-
-
-# -- transpose -----------------------------------------------------------------------------------------------
-
-
-def test_row_i_holds_bit_i_of_every_column() -> None:
-    for words in (2, 16, 18, 34):
-        columns = np.random.default_rng(words).integers(0, 1 << 64, (128, words), dtype=np.uint64)
-        rows = np.empty((64 * words, 2), dtype=np.uint64)
-        transpose(columns, rows)
-        bits = np.unpackbits(columns.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        expected = np.packbits(bits.T, axis=1, bitorder="little")
-        assert (rows.astype("<u8").view(np.uint8) == expected).all()
-
-
-# -- tree ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("k", [1, 2, 4, 8])
-def test_all_leaves_but_one_are_rebuilt(k: int) -> None:
-    random = np.random.default_rng(k)
-    keys = random.integers(0, 1 << 63, (128, 2, 2), dtype=np.uint64)
-    roots = random.integers(0, 1 << 63, (128 // k, 2), dtype=np.uint64)
-    chosen = random.random(128) < 0.5
-    pis = Traced(), Traced()
-    leaves, sums = grow_trees(pis[0], roots, keys, k)
-    own = keys[np.arange(128), (~chosen).astype(int)]
-    rebuilt = rebuild_trees(pis[1], chosen, own, sums, k)
-    missing = chosen.reshape(-1, k) @ (1 << np.arange(k)[::-1])
-    expected = leaves.copy()
-    expected[np.arange(128 // k), missing] = 0
-    assert leaves.shape == (128 // k, 1 << k, 2)
-    assert (rebuilt == expected).all()
-    assert len(np.unique(leaves.reshape(-1, 2), axis=0)) == 128 // k << k
-    assert not any(pi.repeated() for pi in pis)
-    assert (
-        (rebuild_trees(pis[1], chosen, own ^ np.uint64(1), sums, k) != leaves).any(axis=2).any(axis=1).all()
-    )
-
-
 # -- half tree -----------------------------------------------------------------------------------------------
 
 ONE = np.uint64(1)
 
 
-class Trees:
-    """Some trees, grown and rebuilt."""
-
-    def __init__(self, seed: int, trees: int, depth: int) -> None:
-        random = np.random.default_rng(seed)
-        self.delta = random.integers(0, 1 << 64, 2, dtype=np.uint64) & ~ONE
-        self.delta[0] |= ONE
-        self.choices = random.integers(0, 2, (trees, depth), dtype=np.uint64)
-        self.q = random.integers(0, 1 << 64, (trees, depth, 2), dtype=np.uint64)
-        self.q &= ~ONE
-        self.t = self.q ^ self.choices[:, :, None] * self.delta
-        self.sent, self.known = np.zeros((2, trees, 1 << depth, 2), dtype=np.uint64)
-        self.message = grow(Permutation(), self.q, self.delta, self.sent)
-        rebuild(Permutation(), self.t, path(self.t), self.message, self.known)
+def grown(seed: int, trees: int, depth: int) -> tuple[Words, Words]:
+    """Δ, and the messages of some trees."""
+    random = np.random.default_rng(seed)
+    delta = random.integers(0, 1 << 64, 2, dtype=np.uint64) & ~ONE
+    delta[0] |= ONE
+    rows = random.integers(0, 1 << 64, (trees, depth, 2), dtype=np.uint64) & ~ONE
+    return delta, grow(Permutation(), rows, delta, np.zeros((trees, 1 << depth, 2), np.uint64))
 
 
-@pytest.mark.parametrize(("trees", "depth"), [(1, 2), (3, 5), (5, 1), (97, 11)])
-def test_the_receiver_has_all_leaves_but_one_and_that_one_with_delta(trees: int, depth: int) -> None:
-    made = Trees(depth, trees, depth)
-    points = path(made.t)
-    assert [f"{point:0{depth}b}" for point in points] == [
-        "".join(str(1 - c) for c in row) for row in made.choices
-    ]
-    expected = made.sent.copy()
-    expected[np.arange(trees), points] ^= made.delta
-    assert (made.known == expected).all()
-    assert (np.bitwise_xor.reduce(made.sent, axis=1)[:, 1] == made.delta[1]).all()
-    assert (np.bitwise_xor.reduce(made.known, axis=1)[:, 1] == 0).all()
-    assert not (made.sent[:, :, 0] & ONE).any()
-    assert ((made.known[:, :, 0] & ONE).sum(axis=1) == 1).all()
-    assert made.message.shape == (trees, depth - 1, 2)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 6])
-def test_leaves_and_turned_ones_are_added_to_what_is_there(depth: int) -> None:
-    made = Trees(depth, 40, depth)
-    there = np.random.default_rng(depth).integers(0, 1 << 64, made.known.shape, dtype=np.uint64)
-    found = there.copy()
-    rebuild(Permutation(), made.t, path(made.t), made.message, found)
-    assert (found == there ^ made.known).all()
-    if depth > 1:
-        sent, known = there.copy(), there.copy()
-        message = grow(Permutation(), made.q, made.delta, sent, turned=True)
-        rebuild(Permutation(), made.t, path(made.t), message, known, turned=True)
-        assert (message == made.message).all()
-        assert (sent == there ^ turned(made.sent)).all()
-        assert (known == there ^ turned(made.known)).all()
-
-
-def turned(rows: Words) -> Words:
-    """ω times some rows: (l, h) becomes (h, l ⊕ h)."""
-    return np.stack([rows[..., 1], rows[..., 0] ^ rows[..., 1]], axis=-1)
-
-
-def test_the_message_does_not_depend_on_the_path_or_on_delta_to_the_eye() -> None:
+def test_the_message_of_a_tree_does_not_depend_on_delta_to_the_eye() -> None:
     """All bits of messages of 500 trees, and their agreement with Δ: within 5.3 σ of a half each.
 
     Two statistics over 441,000 and as many bits; false alarm 1e-7 each. Lowest bits are left out: the rows'
     are 0, so that there the message shows the sum's, which the receiver knows.
     """
-    made = Trees(3, 500, 8)
-    message = np.unpackbits(np.ascontiguousarray(made.message).view(np.uint8), bitorder="little")
+    delta, sent = grown(3, 500, 8)
+    message = np.unpackbits(np.ascontiguousarray(sent).view(np.uint8), bitorder="little")
     bits = np.delete(message.reshape(-1, 128), [0, 64], axis=1)
-    delta = np.delete(np.unpackbits(made.delta.view(np.uint8), bitorder="little"), [0, 64])
-    for counted in (bits, bits ^ delta):
+    other = np.delete(np.unpackbits(delta.view(np.uint8), bitorder="little"), [0, 64])
+    for counted in (bits, bits ^ other):
         assert abs(int(counted.sum()) - counted.size / 2) < 5.33 * np.sqrt(counted.size) / 2
-
-
-# -- extension -----------------------------------------------------------------------------------------------
-
-
-def extended(receiver: Receiver, sender: Sender, count: int) -> tuple[Words, Words, Words, Words]:
-    choices = np.random.default_rng(count).integers(0, 1 << 64, padded_count(count) // 64, dtype=np.uint64)
-    corrections = np.empty(correction_words(count, receiver.rate), dtype=np.uint64)
-    t = np.concatenate([tile.rows.copy() for tile in receiver.extend(choices, corrections, count)])
-    q = np.concatenate(
-        [tile.rows.reshape(2, -1, 2).copy() for tile in sender.extend(corrections, count)], axis=1
-    )
-    assert (q[0] ^ q[1] == sender.delta).all()
-    return choices, corrections, t, q[0]
-
-
-@pytest.mark.parametrize("k", [1, 2, 4, 8])
-def test_the_rows_differ_by_delta_where_the_receiver_chose_one(
-    sessions: Callable[[int], Sessions], k: int
-) -> None:
-    a, b = sessions(k)
-    for count in (1, 129, TILE + 1):
-        choices, corrections, t, q = extended(a.receiver, b.sender, count)
-        bits = np.unpackbits(choices.astype("<u8").view(np.uint8), bitorder="little")
-        assert (q == np.where(bits[:, None] == 1, t ^ b.sender.delta, t)).all()
-        assert len(np.unique(t, axis=0)) == len(t)
-        assert corrections.nbytes == padded_count(count) * 128 // k // 8
-
-
-def test_the_extension_has_known_answers() -> None:
-    leaves = np.arange(32 * 16 * 2, dtype=np.uint64).reshape(32, 16, 2) * np.uint64(0x9E3779B97F4A7C15)
-    end = Receiver(leaves, 4, Permutation())
-    corrections = np.empty(correction_words(256, 32), dtype=np.uint64)
-    choices = np.array([1, 2, 3, 4], dtype=np.uint64)
-    rows = np.concatenate([tile.rows.copy() for tile in end.extend(choices, corrections, 256)])
-    found = hashlib.sha256(rows.astype("<u8").tobytes() + corrections.astype("<u8").tobytes())
-    assert found.hexdigest() == "a0ec7c162a86e409fd2719d30542cc5a986f5153c6915cc11da431455b6eb4fb"
 
 
 # -- checked -------------------------------------------------------------------------------------------------
@@ -590,18 +419,6 @@ def test_vectors_are_written_and_read_as_by_the_library() -> None:
         with pytest.raises(ValueError, match="ML-KEM-768"):
             MLKEM768PublicKey.from_public_bytes(packed[1].tobytes() + bytes(RHO))
         vectors[1, place] = before
-
-
-def test_numbers_are_the_first_below_the_modulus() -> None:
-    streams = np.frombuffer(bytearray(Fixed("d").bytes(5 * STREAM)), np.uint8).reshape(5, STREAM)
-    drawn = draw_numbers(streams, LENGTH)
-    for stream, found in zip(streams, drawn, strict=True):
-        whole = int.from_bytes(stream[: STREAM // 3 * 3].tobytes(), "little")
-        every = [whole >> 12 * place & 4095 for place in range(STREAM // 3 * 2)]
-        assert found.tolist() == [value for value in every if value < Q][:LENGTH]
-    with pytest.raises(RuntimeError):
-        draw_numbers(np.full((1, STREAM), 255, np.uint8), LENGTH)
-    assert draw_numbers(streams[:0], LENGTH).shape == (0, LENGTH)
 
 
 # -- base ----------------------------------------------------------------------------------------------------
