@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 KEEPING := PYTHONDONTWRITEBYTECODE=
 PYTEST := $(KEEPING) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test whole check lint slow bench quality reproduce docs pictures release lowest clean
+.PHONY: install demo test whole check lint slow power bench quality reproduce docs pictures release lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,10 @@ check: lint test whole  ## what every landing passes
 
 slow: $(VENV)/.dev  ## what is too long for every landing: slow tests, and properties with many more examples
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough
+
+power: $(VENV)/.dev  ## what the tests notice: small faults in fifteen modules, in tests/power.csv; takes an hour
+	$(KEEPING) $(BIN)/python -m tests.power cover
+	$(KEEPING) $(BIN)/python -m tests.power run
 
 # SPU has wheels for one Python and some machines; where there is none, the benchmark says so and goes on.
 .venv-peers/.done: benchmarks/peers.txt benchmarks/peers-spu.txt
