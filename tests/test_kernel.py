@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
-import re
 import subprocess
 import sys
 import textwrap
@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from accord.compilers import ALWAYS, INTERSECTING, SILENT
+from accord.compilers import ALWAYS, INTERSECTING, SILENT, Compilers
 from accord.compilers import LANED as LANES
-from accord.kernel import kernel
-from tests.kernels import ROOT, kernels, modules
+from accord.kernel import Kernel, kernel
+from accord.run.compiling import modules_of
+from tests.protocols.worlds import agreement
 
 MODULE = textwrap.dedent(
     """
@@ -80,12 +81,7 @@ def run(folder: Path, module: str = MODULE, call: str = CALL, **environment: str
 
 def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp_path: Path) -> None:
     first, second = run(tmp_path), run(tmp_path)
-    assert first.splitlines() == [
-        "Compiling double for this machine, once.",
-        "Compiling quadruple for this machine, once.",
-        "Compiling at for this machine, once.",
-        "Compiling add_pair for this machine, once.",
-    ]
+    assert [line.split()[1] for line in first.splitlines()] == ["double", "quadruple", "at", "add_pair"]
     assert second == ""
 
 
@@ -97,19 +93,15 @@ def test_what_is_kept_for_a_structure_of_another_name_is_compiled_anew(tmp_path:
     assert "Compiling at " in run(tmp_path, changed, call)
 
 
-@pytest.mark.slow
-def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
-    """The lines of all of them together are those of one; each is right."""
-    (tmp_path / "looped.py").write_text(MODULE)
+def together(folder: Path, call: str) -> list[str]:
+    """The names of what three processes compile, which start at once."""
     started = [
-        subprocess.Popen([sys.executable, "-c", CALL], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", call], cwd=folder, stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    said = [process.communicate()[0] for process in started]
+    said = "".join(process.communicate()[0] for process in started)
     assert [process.returncode for process in started] == [0, 0, 0]
-    assert sorted(line.split()[1] for line in "".join(said).splitlines()) == [
-        "add_pair", "at", "double", "quadruple"
-    ]  # fmt: skip
+    return sorted(line.split()[1] for line in said.splitlines() if line != "missing")
 
 
 SHARED = textwrap.dedent(
@@ -147,25 +139,30 @@ def test_modules_are_compiled_with_the_lanes_that_are_asked_for(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_processes_that_are_given_the_same_modules_share_them(tmp_path: Path) -> None:
-    (tmp_path / "looped.py").write_text(MODULE)
-    (tmp_path / "laned.py").write_text(LANED)
-    started = [
-        subprocess.Popen([sys.executable, "-c", SHARED], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    said = "".join(process.communicate()[0] for process in started)
-    assert [process.returncode for process in started] == [0, 0, 0]
-    assert sorted(line.split()[1] for line in said.splitlines() if line != "missing") == [
-        "_first", "add_pair", "at", "double", "quadruple"
-    ]  # fmt: skip
+def test_of_several_processes_one_compiles_and_the_others_wait_or_share(tmp_path: Path) -> None:
+    """The lines of all of them together are those of one; each is right."""
+    for folder, call, more in ((tmp_path / "one", CALL, []), (tmp_path / "two", SHARED, ["_first"])):
+        folder.mkdir()
+        (folder / "looped.py").write_text(MODULE)
+        (folder / "laned.py").write_text(LANED)
+        assert together(folder, call) == [*more, "add_pair", "at", "double", "quadruple"]
 
 
-def test_what_is_compiled_ahead_are_kernels() -> None:
-    known = set(modules())
-    # Those in dictionaries are not marked where they are defined.
-    unmarked = {"accord.secure.transfer.packing", "accord.secure.ot.single"}
-    assert {*ALWAYS, *LANES, *SILENT, *INTERSECTING} - unmarked <= known
+def test_what_is_compiled_ahead_are_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no process can be started for it there is just no help."""
+    for name in (*ALWAYS, *LANES, *SILENT, *INTERSECTING):
+        values = list(vars(importlib.import_module(name)).values())
+        values += [one for value in values if isinstance(value, dict) for one in value.values()]
+        assert any(isinstance(value, Kernel) for value in values), name
+    assert modules_of(agreement(protocol="psi", rule="same(x)")) == (INTERSECTING, ())
+    assert not {*modules_of(agreement())[0]} & {*INTERSECTING} - {*ALWAYS, *SILENT}
+
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with Compilers() as compilers:
+        compilers.start(ALWAYS)
 
 
 def test_without_any_place_to_write_it_compiles_for_the_process(
@@ -184,25 +181,14 @@ def test_without_any_place_to_write_it_compiles_for_the_process(
     assert "Compiling triple" in caplog.text
 
 
-def test_all_kernels_are_known_to_be_compiled_before_the_tests() -> None:
-    sources = [
-        path.read_text() for folder in ("src", "reproduction") for path in (ROOT / folder).rglob("*.py")
-    ]
-    named = [name for text in sources for name in re.findall(r"@kernel\([^@]*?\ndef (\w+)", text)]
-    assert len(named) > 40
-    assert {kernel._function.__name__ for kernel in kernels(modules())} == set(named)
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_only_a_process_of_its_own_spares_numba_the_search_for_a_blas(alone: bool) -> None:
-    program = f"""
+def test_only_a_process_of_its_own_spares_numba_the_search_for_a_blas() -> None:
+    program = """
 import sys
 from accord.kernel import spare_blas
 from accord.fields.siphash import siphash128
-if {alone}:
-    spare_blas()
+spare_blas()
 siphash128.compiled
-assert ("scipy.linalg" in sys.modules) != {alone}
+assert "scipy.linalg" not in sys.modules
 import scipy.linalg.cython_blas
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

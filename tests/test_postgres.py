@@ -11,26 +11,20 @@ import pytest
 from tests.postgres import Server
 
 
-def test_a_service_and_a_password_file_are_all_that_it_takes(postgres: Server) -> None:
+def test_it_takes_a_service_and_a_password_and_is_not_root(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import adbc_driver_postgresql.dbapi as driver
 
     name = postgres.add_schema()
     with driver.connect(f"service={name}") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT current_schema()::text")
         assert cursor.fetchone() == (name,)
-
-
-def test_without_the_password_nobody_comes_in(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    import adbc_driver_postgresql.dbapi as driver
-
+    assert postgres._process is not None
+    assert Path(f"/proc/{postgres._process.pid}").stat().st_uid != 0
     monkeypatch.setenv("PGPASSFILE", os.devnull)
     with pytest.raises(driver.Error, match="password"):
         driver.connect(f"service={postgres.service}")
-
-
-def test_it_does_not_run_as_root(postgres: Server) -> None:
-    assert postgres._process is not None
-    assert Path(f"/proc/{postgres._process.pid}").stat().st_uid != 0
 
 
 @pytest.mark.slow
