@@ -1,13 +1,20 @@
-"""Markup: whatever is not markup is escaped, wherever it stands."""
+"""HTML and Markdown: a text is shown as it is spelt, and nothing is made of it."""
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from accord.report import markdown
+from accord.report.markdown import Markdown, bullets, code, heading, labelled, paragraph, plain
 from accord.report.markup import element, escape, join, prose
+from tests.report import hostile
 
 
 class _Read(HTMLParser):
@@ -54,3 +61,72 @@ def test_a_quoted_command_is_code_and_nothing_else_is() -> None:
         "<code>accord &lt;i&gt;</code> is escaped."
     )
     assert prose(made) is made
+
+
+LOOKS_LIKE_MARKDOWN = (
+    *("# head", "- item", "1. first", "1) first", "=== ", "a_b", "_a_", "**b**", "[a](http://b)", "![a](b)"),
+    *("<b>x</b>", "&lt;", "`x", "a|b", "~~a~~", "\\", "a\nb", "    code"),
+)
+ADDRESSES = (
+    *(
+        "http://a.b",
+        "HTTPS://a.b/c_d",
+        "ftp://a.b",
+        "www.a.org",
+        "(www.a.org",
+        "x.www.a.org",
+        "http://www.a.org",
+    ),
+    *(
+        "a@b.org",
+        "a_b@c.org",
+        "a.b+c@d.org",
+        "mailto:a@b.org",
+        "xmpp:a@b.org/c",
+        "https://a@b.org",
+        "mailto:@b.org",
+    ),
+)
+# What GitHub makes links of, as written: extended autolinks of its flavour of Markdown. A mail is found after
+# escapes are undone, so that a sign before its @ would not help.
+BARE = re.compile(r"www\.|(?<!\\)://|[\w.+:-]\\*@", re.I)
+
+
+def _tags(text: str) -> set[str]:
+    return set(re.findall(r"<(\w+)", MarkdownIt("commonmark").enable("table").render(text)))
+
+
+def _shown(text: str) -> str:
+    return unescape(re.sub("<[^>]*>", "", MarkdownIt("commonmark").render(text))).strip()
+
+
+@pytest.mark.parametrize("text", [*hostile.ALL, *LOOKS_LIKE_MARKDOWN, *ADDRESSES])
+def test_a_text_is_text(text: str) -> None:
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    assert _tags(bullets([text])) <= {"ul", "li"}
+    assert _tags(paragraph(f"by {text}")) == {"p"}
+    assert _shown(paragraph(f"by {text}")).split() == f"by {shown}".split()
+    assert _tags(heading(2, text)) == {"h2"}
+    assert _tags(paragraph(labelled("Name", text))) == {"p", "strong"}
+
+
+@given(st.text(alphabet="ab1.)#-+=*_`[](){}<>&|\\~! ", max_size=30))
+def test_no_text_becomes_more_than_text(text: str) -> None:
+    assert _tags(f"x\n{bullets([text])}") <= {"p", "ul", "li", "code"}
+    assert _tags(paragraph("x", code(f"y{text}"))) == {"p", "code"}
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_an_address_is_no_link(text: str) -> None:
+    assert BARE.search(text)
+    assert not BARE.search(bullets([text]))
+
+
+def test_commands_and_single_words_are_set_as_code() -> None:
+    assert plain("run `accord ledger`, or `and`") == "run `accord ledger`, or `and`"
+    assert plain("`<b>`") == "\\`\\<b\\>\\`"
+
+
+def test_what_is_markdown_is_left_alone() -> None:
+    assert markdown.join([Markdown("**a**"), "*b*"]) == "**a** \\*b\\*"
+    assert plain(plain("*")) == "\\*"

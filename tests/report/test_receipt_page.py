@@ -18,6 +18,7 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.privacy.budget import Budget
+from accord.report.dpia import assess
 from accord.report.receipt_page import share
 from accord.report.run_page import describe_run
 from accord.run.link import Linked
@@ -145,15 +146,21 @@ def test_bytes_are_kept_by_phase(known: dict[Side, Remembered], side: Side) -> N
 
 @pytest.mark.parametrize("maker", list(Side))
 @pytest.mark.parametrize("side", list(Side))
-def test_the_shared_page_holds_no_canary_of_either_side(
+def test_what_is_handed_over_holds_no_canary_of_either_side(
     known: dict[Side, Remembered], maker: Side, side: Side
 ) -> None:
-    page = _shared(known[maker])
-    shown = html.unescape(page)
+    mine = known[maker]
+    page, assessment = _shared(mine), assess(mine.agreement, mine.receipt)
     for kind, words in _words(side, known[side]).items():
         assert words
-        assert [word for word in words if word in shown] == [], kind
-    assert _numbers(_seen(page)) & _secret_numbers(known[side]) == set()
+        assert [word for word in words if word in html.unescape(page) + assessment] == [], kind
+    secret = _secret_numbers(known[side])
+    assert _numbers(_seen(page)) & secret == set()
+    # Numbers of articles, and others that the agreement alone brings, are no secret.
+    told = _numbers(assessment) - _numbers(assess(mine.agreement))
+    assert len(told) >= 3
+    assert told & secret == set()
+    assert assessment == assess(known[side].agreement, known[side].receipt)
 
 
 @pytest.mark.parametrize("side", list(Side))
