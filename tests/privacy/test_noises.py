@@ -41,7 +41,7 @@ CLAIMS = {
     "gaussian": ("gaussian", "0.4", "1e-5", 1),
     "gaussian, four bins": ("gaussian", "1.6", "1e-5", 4),
 }
-FEW = {
+FEW: dict[str, Noise] = {
     "small": SMALL,
     "one slope": Geometric(0, Fraction(1), Fraction(1, 2), 64),
     "small gaussian": Gaussian(10, Fraction(25, 2), 64),

@@ -161,8 +161,8 @@ def counts(name: str = "geometric", epsilon: str = "1.6", delta: str = "2^-40", 
 
 
 def key_of(**changes: Any) -> bytes:
-    base = {"account": "north", "snapshot": "2026-11", "run": "r1", "place": b"A grid 1", "event": AllPairs()}
-    return release_key(**base | changes)
+    base: dict[str, Any] = {"account": "north", "snapshot": "2026-11", "run": "r1", "place": b"A grid 1"}
+    return release_key(**base | {"event": AllPairs()} | changes)
 
 
 def test_any_change_gives_another_key() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import log2
 from typing import Any
@@ -141,17 +142,18 @@ def test_rows_stand_alone_where_none_meets_two() -> None:
 
 def test_blocks_and_tables_that_do_not_fit_are_refused() -> None:
     one, real = np.array([1]), np.ones(1, np.bool_)
-    for refused in (
+    wrong: list[Callable[[], object]] = [
         lambda: Blocks(np.arange(3), np.array([2]), np.arange(1), one),
         lambda: Blocks(np.arange(1), one, np.arange(3), np.array([2])),
         lambda: Blocks(np.arange(2), np.array([2]), np.arange(1), np.array([1, 0])),
-        lambda: Table({}, np.ones(3, np.uint8)),  # type: ignore[arg-type]
+        lambda: Table({}, np.ones(3, np.uint8)),
         lambda: Table({}, np.ones((3, 1), np.bool_)),
         *(
             lambda values=values: Table({"x": np.array(values)}, real).read(Input("x", 2, 1))
             for values in ([[0, 2]], [[0, -1]], [[0]], [[0, 1], [0, 1]])
         ),
-    ):
+    ]
+    for refused in wrong:
         with pytest.raises(ValueError):
             refused()
 

@@ -17,7 +17,6 @@ from accord.secure.blocks import Blocks, Table, join_halves, split_halves
 from accord.secure.circuit import (
     And,
     AtMost,
-    Circuit,
     Equal,
     Index,
     Input,
@@ -385,7 +384,7 @@ def test_each_share_of_the_work_gives_a_row() -> None:
 
 def test_a_tally_has_one_row_of_its_ring_and_what_each_side_brings() -> None:
     of = tally_of(Index(2), 3, 20)
-    circuit: Circuit = engine_held(of)
+    circuit = engine_held(of)
     row = np.arange(6)[None]
     assert np.array_equal(moved(circuit, row, 100), row)
     assert no_matches(circuit).shape == (0, 6)
