@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from accord.entropy import Seeded
 from accord.errors import PeerError, UnsupportedError
 from accord.network import Network
 from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
@@ -33,7 +32,7 @@ from accord.secure.circuit import (
     SquaredEuclidean,
 )
 from accord.secure.cost import price
-from accord.secure.ideal import IdealEngine, weigh
+from accord.secure.ideal import match, weigh
 from accord.secure.ot import batch as ot_batch
 from accord.secure.ot import compiler
 from accord.secure.ot.batch import BatchSide, run_a, run_b
@@ -131,20 +130,6 @@ def test_of_what_says_the_same_the_lightest_is_taken() -> None:
         assert {share.penalty == 0 for share in distance.shares} == {none}
 
 
-def test_edits_take_one_share_a_place_and_lookups_of_few_bits() -> None:
-    """Under several bounds, they are counted once."""
-    text = Input("x", 12, 37)
-    program = compile_circuit(Edit(text, 2), "ot")
-    assert {(share.bits, share.exclusive, len(share.form.shifts)) for share in program.shares} == {
-        (5, True, 38)
-    }
-    assert len(program.shares) == 12
-    assert (len(program.lookups), sum(lookup.bits for lookup in program.lookups)) == (94, 309)
-    assert max(lookup.bits for lookup in program.lookups) == 6
-    program = compile_circuit(And((Edit(text, 2), Not(Edit(text, 1)))), "ot")
-    assert (len(program.shares), len(program.lookups) < 94 + 12) == (12, True)
-
-
 def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:
     assert compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot").shares[0].penalty == 3
     assert compile_circuit(Equal(BITS), "ot").shares[0].penalty == 1
@@ -187,9 +172,6 @@ def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
     assert build.weight == build.finish(None).weight
 
 
-# -- formula -------------------------------------------------------------------------------------------------
-
-
 # -- distance ------------------------------------------------------------------------------------------------
 
 SEVEN, NUMBERS, OWN = Input("bits", 7, 1), Input("numbers", 7, 50), Input("own", 1, 90)
@@ -198,19 +180,7 @@ SEVEN, NUMBERS, OWN = Input("bits", 7, 1), Input("numbers", 7, 50), Input("own",
 # -- lookup --------------------------------------------------------------------------------------------------
 
 
-def asked_bits(sessions: Sessions, truth: NDArray[Any], state: Bytes, index: Bytes) -> tuple[Any, Any, Any]:
-    """A's tables of bits as they travel, with what A adds to all entries; B's masks; B's size."""
-    a, b = sessions
-    bits, count = len(truth[0]).bit_length() - 1, len(index)
-    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
-    masks = ask(b.receiver, index, bits, question)
-    share = np.random.default_rng(bits).integers(0, 2, count).astype(np.uint64)
-    tables = answer(a.sender, pick(pack_truth(truth), state), count, bits, question)
-    return to_wire(tables ^ (np.uint64(0) - share)[:, None], bits), masks[:count], share.astype(np.int64)
-
-
-@pytest.mark.parametrize("lane", [8, 16])
-@pytest.mark.parametrize("bits", [1, 2, 3, 4])
+@pytest.mark.parametrize(("lane", "bits"), [(8, 1), (8, 4), (16, 2), (16, 3)])
 def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits: int, lane: int) -> None:
     """What B opens is uniform whatever the state, and every bit of the other entries looks random.
 
@@ -230,16 +200,16 @@ def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits
         tables = answer(a.sender, pick_numbers(numbers, states, mine), count, bits, question, lane)
         seen = from_wire(to_wire(tables, bits, lane), bits, lane) ^ masks
         entries = seen.view(one)[:, : 1 << bits]
+        assert (entries[np.arange(count), index] + mine == numbers[state, index]).all()
         for j in range(1 << bits):
-            own = np.unpackbits(entries[index == j, j].copy().view(np.uint8).reshape(-1, lane // 8), axis=1)
-            assert (abs(own.mean(0) - 0.5) < 5.2 * 0.5 / np.sqrt(len(own))).all()
-            # Whoever could take A's share from another entry would know the state.
+            # Who could take A's share from another entry would know the state.
             others = entries[index != j, j] + mine[index != j] - numbers[state, j]
-            guess = np.unpackbits(others.view(np.uint8).reshape(-1, lane // 8), axis=1)
-            assert (abs(guess.mean(0) - 0.5) < 5.2 * 0.5 / np.sqrt(len(guess))).all()
+            for some in (entries[index == j, j].copy(), others):
+                coins = np.unpackbits(some.view(np.uint8).reshape(-1, lane // 8), axis=1)
+                assert (abs(coins.mean(0) - 0.5) < 5.2 * 0.5 / np.sqrt(len(coins))).all()
 
 
-@pytest.mark.parametrize("bits", range(1, 9))
+@pytest.mark.parametrize("bits", [1, 2, 5, 8])
 def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
     sessions: Callable[[int], Sessions], bits: int
 ) -> None:
@@ -565,52 +535,36 @@ FAR_APART = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
 CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
 
 
-def alone_pairs(count: int) -> Blocks:
-    """Pairs of rows that are not in order on B's side."""
-    ones = np.ones(count, np.int64)
-    return Blocks(np.arange(count), ones, np.arange(count)[::-1].copy(), ones)
+ONE_EACH = np.ones(PAIRS, np.int64)
+BACKWARDS = np.arange(PAIRS)[::-1].copy()
+ALONE = Blocks(np.arange(PAIRS), ONE_EACH, BACKWARDS, ONE_EACH)
+SHARED = Blocks(
+    np.arange(PAIRS), np.append(ONE_EACH[20:], 20), np.append(BACKWARDS[20:], PAIRS - 1), ONE_EACH[19:]
+)
+"""Of which 20 rows of A meet one row of B."""
 
 
-def shared_rows(count: int) -> Blocks:
-    """So many rows of A against one of B, and then others."""
-    pairs = alone_pairs(PAIRS - count)
-    a_counts, b_counts = np.append(pairs.a_counts, count), np.append(pairs.b_counts, 1)
-    return Blocks(np.arange(PAIRS), a_counts, np.append(pairs.b_rows, PAIRS - 1), b_counts)
-
-
-def outcome(circuit: Node, engine: OtEngine, over: Blocks) -> tuple[list[bool], str]:
-    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
-    a, b = run_pair(engine.set_up(Side.A, Seeded("a")), engine.set_up(Side.B, Seeded("b")))
-    wire = Wire()
-    found, other = run_pair(
-        engine.evaluate(a, circuit, over, tables[0]), engine.evaluate(b, circuit, over, tables[1]), wire
-    )
-    assert (found == other).all()
-    return found.tolist(), wire.digest
-
-
-@pytest.mark.parametrize("circuit", [*CIRCUITS.values(), FAR_APART], ids=[*CIRCUITS, "wide"])
-def test_answers_and_bytes_are_those_of_stretches_of_one_row(
-    circuit: Node, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("circuit", "over"),
+    [*((of, ALONE) for of in (*CIRCUITS.values(), FAR_APART)), (RULES["hamming50"], SHARED)],
+    ids=[*CIRCUITS, "wide", "in no group"],
+)
+def test_pairs_that_stand_alone_give_the_answers_and_bytes_of_stretches_of_one_row(
+    circuit: Node, over: Blocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In lanes of 8 to 64 bits, and where letters are shared_rows bit by bit."""
-    check(circuit, OtEngine(), alone_pairs(PAIRS), monkeypatch)
-
-
-def test_a_row_of_b_may_meet_several_that_are_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(RULES["hamming50"], OtEngine(Settings(group=1)), shared_rows(20), monkeypatch)
-
-
-def check(circuit: Node, engine: OtEngine, over: Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers are right, and all is as without loops of its own."""
-    found = outcome(circuit, engine, over)
-    monkeypatch.setattr(ot_batch, "stands_alone", lambda batch: False)
-    assert outcome(circuit, engine, over) == found
-    ideal = IdealEngine()
-    tables = [make_up_table(circuit, side, PAIRS) for side in Side]
-    sides = run_pair(ideal.set_up(Side.A, Seeded("a")), ideal.set_up(Side.B, Seeded("b")))
-    parties = [ideal.evaluate(s, circuit, over, t) for s, t in zip(sides, tables, strict=True)]
-    assert run_pair(parties[0], parties[1])[0].tolist() == found[0]
+    """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
+    engine, tables = OtEngine(Settings(group=1)), [make_up_table(circuit, side, PAIRS) for side in Side]
+    digests = set()
+    for alone in (True, False):
+        if not alone:
+            monkeypatch.setattr(ot_batch, "stands_alone", lambda batch: False)
+        sides, wire = fresh(engine.settings), Wire()
+        parties = [engine.evaluate(of, circuit, over, own) for of, own in zip(sides, tables, strict=True)]
+        found, other = run_pair(parties[0], parties[1], wire)
+        digests.add(wire.digest)
+        assert (found == match(circuit, over, *tables)).all()
+        assert (found == other).all()
+    assert len(digests) == 1
 
 
 def test_batches_are_large_and_what_is_under_way_at_once_is_bounded() -> None:
