@@ -68,21 +68,6 @@ def test_the_steps_have_every_command_once() -> None:
     assert sorted(named) == sorted(words[0] for words in COMMANDS if len(words) == 1)
 
 
-@pytest.mark.slow
-def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("COLUMNS", "80")
-    order = (
-        "generate, init, check, simulate, identity, partner add, partner list, partner remove, "
-        "ledger budget, ledger, runs, state check, audit"
-    )
-    for words in order.split(", "):
-        if words == "partner add":
-            accord(tmp_path, "--state", "theirs", "identity", "--name", "south-shop")
-        done = accord(tmp_path, *shown_example(tuple(words.split()))[1:])
-        assert done.returncode == 0, done.stderr
-
-
 def test_the_command_line_imports_nothing_heavy() -> None:
     probe = (
         "import sys; from accord.cli import app\n"

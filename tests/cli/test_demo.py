@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,13 @@ from accord.agreement.file import read_agreement
 from accord.cli.children import Children, Ended, Note, Told
 from accord.cli.demo import _LANES, link_both, prepare
 from accord.cli.demo_stage import Scene
-from accord.cli.demo_summary import gather_figures, words
+from accord.cli.demo_summary import Figures, SideFigures, gather_figures, words
 from accord.compilers import ALWAYS, LANED
+from accord.datasets.starter import starter
 from accord.notices import Connected
 from accord.run.compiling import modules_of
 from accord.simulation.pair import simulate
-from accord.simulation.truth import read_truth, score
+from accord.simulation.truth import Scores, read_truth, score
 from tests.cli.terminal import environment
 
 
@@ -46,6 +48,14 @@ def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records:
     outputs = [(actor.folder / "pairs.csv").read_bytes() for actor in (stage.a, stage.b)]
     assert outputs[0] == outputs[1]
     assert f"{found.comparisons:,}" in words(agreement, found)
+
+
+def test_the_summary_compares_with_all_pairs() -> None:
+    side = SideFigures("north", 10, 3, 99, "ε = 1")
+    figures = Figures(side, side, 3, 50, 10, 1.0, Scores(4, 0.5, 0.25, 1 / 3))
+    text = words(starter("people"), figures)
+    assert [number in text for number in ("2 of the 4", "50.0%", "25.0%", "2 times")] == [True] * 4
+    assert "times" not in words(starter("people"), replace(figures, comparisons=101)).split("101")[1]
 
 
 @pytest.mark.parametrize("scene", Scene)

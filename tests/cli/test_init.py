@@ -97,15 +97,6 @@ def test_whose_card_it_is_follows_from_the_identity_or_from_where_the_table_is(s
     assert '"matches": 2' in linked.stdout
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"id,name\n", b"id,name,name\n1,a,b\n", b"title,maker\nx,y\nx,y\n", b"id,no\n1,2\n2,3\n"]
-)
-def test_tables_that_cannot_be_drafted_for(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "shop.csv").write_bytes(content)
-    run(tmp_path, *DRAFT, "shop.csv", code=3 if b"no" in content else 4)
-    assert [path.name for path in tmp_path.iterdir()] == ["shop.csv"]
-
-
 def test_a_few_cells_that_cannot_be_read_lose_neither_column_nor_table(tmp_path: Path) -> None:
     rows = [f"r{i},Smith{i},{1950 + i}-02-0{1 + i % 9}" for i in range(60)]
     rows[7], rows[8] = "r7,Smith7,1957-02-31", "r8,Smith8,2999-01-01"
@@ -113,16 +104,6 @@ def test_a_few_cells_that_cannot_be_read_lose_neither_column_nor_table(tmp_path:
     run(tmp_path, *DRAFT, "t.csv")
     assert "birth" in read_agreement(tmp_path / "agreement.toml").fields
     assert accord(tmp_path, "check", "agreement.toml", "t.csv", "--party", "A").returncode == 0
-
-
-def test_ids_that_number_rows_are_warned_of(tmp_path: Path) -> None:
-    (tmp_path / "agreement.toml").write_text(AGREED)
-    told = []
-    for ids in (range(1, 9), (1, 2, 3, 5, 6, 7, 8, 9)):
-        rows = "".join(f"{i},Ann,Smith{i},1950-01-01,f,10115,Rome,301234567,X 5a\n" for i in ids)
-        (tmp_path / "t.csv").write_text(f"id,{','.join(FIELDS)}\n{rows}")
-        told.append(len(accord(tmp_path, "check", "agreement.toml", "t.csv").stdout.splitlines()))
-    assert told[0] > told[1]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from accord.state.runs import hold
 from tests.cli.terminal import Done, Keyboard, accord
 from tests.run import faults
 from tests.run.faults import Office
-from tests.state.test_inspection import change, flip
+from tests.state.damage import change, flip
 
 TENTH = Cost(Fraction(1), Fraction(1, 10))
 
