@@ -23,7 +23,7 @@ def tree(kind: type[AccordError]) -> Iterator[type[AccordError]]:
 def test_faults_are_listed_and_counted_and_facts_are_kept() -> None:
     error = UnreadableError(path="a.csv", reason="it is a folder", mend="Name the file inside it.")
     assert error.facts == {"path": "a.csv", "reason": "it is a folder", "mend": "Name the file inside it."}
-    assert [fact in str(error) for fact in error.facts.values()] == [True] * 3
+    assert [str(fact) in str(error) for fact in error.facts.values()] == [True] * 3
     many = DataError("a.csv", [Fault(f"row {i}", "is odd.", count=2) for i in range(1000)])
     first, *listed, last = str(many).splitlines()
     assert "2,000" in first

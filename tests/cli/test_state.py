@@ -35,7 +35,7 @@ def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
         *({"epsilon": 1, "delta": "1e-60"}, {"epsilon": 1, "delta": 0, "unlimited": True}),
     ):
         with pytest.raises(UsageError):
-            face.set_budget("d", **wrong, state=tmp_path)  # type: ignore[arg-type]
+            face.set_budget("d", **wrong, state=tmp_path)
     assert open_ledger(tmp_path).budgets() == {}
     assert face.set_budget("d", epsilon=1, delta=0.1, state=tmp_path) == Budget(TENTH)
     assert face.set_budget("D", runs=3, state=tmp_path) == Budget(TENTH, 3)

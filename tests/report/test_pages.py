@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accord.agreement.adjusting import adjust
-from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
@@ -19,29 +18,19 @@ from accord.report.plan_page import describe_plan
 from accord.report.receipt_page import share
 from accord.report.run_page import describe_forgotten, describe_run
 from accord.report.simulation_page import PairCells, describe_simulation
-from accord.run.remembered import Forgotten, Remembered, remember
-from accord.side import Side
+from accord.run.remembered import Forgotten, Remembered
 from accord.simulation.pair import simulate
 from reproduction.places import places_agreement
 from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
-from tests.run import faults
+from tests.report.test_run_pages import TABLE, agreed, done, known
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Remembered:
-    """A run that is done; tests only read it."""
-    both = faults.offices(tmp_path_factory.mktemp("done"))
-    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
-    office = both[Side.A]
-    assert office.run is not None
-    found = remember(office.state, office.run.manifest.run)
-    assert isinstance(found, Remembered)
-    return found
+__all__ = ["done", "known"]
 
 
 def _simulated() -> str:
@@ -59,12 +48,9 @@ def _simulated() -> str:
 
 def _answered(known: Remembered) -> Remembered:
     """The same run, had it been asked for numbers."""
-    by = {"A": {"column": "x", "values": ["1", "9"]}}
-    plain = faults.agreement("routed").model_dump(mode="json")
-    asked = {"output": {"answer": "table", "epsilon": "2", "by": by}, "disclose": {"A": [], "B": []}}
-    agreed = Agreement.model_validate(plain | asked)
-    told = decode_answer(agreed.output, [(4, 6), (3, 6), (17, 6)])
-    return replace(known, agreement=agreed, answer=told, matches=None, bins=None)
+    asked = agreed(output=TABLE, disclose={"A": [], "B": []})
+    told = decode_answer(asked.output, [(4, 6), (3, 6), (17, 6)])
+    return replace(known, agreement=asked, answer=told, matches=None, bins=None)
 
 
 def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
