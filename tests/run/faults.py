@@ -2,18 +2,24 @@
 
 A frame is what one party sends at once. `drive` runs both parties in this thread and deterministically, so
 that 'after the n-th frame' and 'at the n-th write to disk' name one moment. A party that is killed is dropped
-where it stands; what it had on disk is all that is left of it.
+where it stands. What it had on disk is all that is left of it.
 """
 
 from __future__ import annotations
 
+import atexit
+import errno
 import hashlib
 import os
+import shutil
+import sqlite3
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +27,9 @@ import numpy as np
 import pytest
 
 from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
-from accord.errors import ConnectionLostError
+from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.notices import tell_nobody
 from accord.peer.connection import Reach
 from accord.peer.identity import Card, make_identity, own_card
@@ -32,7 +39,7 @@ from accord.run.link import get_ready, reopen
 from accord.run.receipt import read_receipt
 from accord.run.request import Output, Request
 from accord.run.stages import Linked, Ready, begin, go_on
-from accord.secure.party import Buffer, Party, Receive, Send
+from accord.secure.party import Buffer, Effect, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
 from accord.secure.transfer.base import COUNT, POINT
 from accord.secure.transfer.base_kem import ANSWER, OFFER
@@ -45,44 +52,62 @@ from accord.table.layout import Layout
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
 B_ROWS = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
-"""Points; two of them match when they are at most 1 apart."""
+"""Points. Two of them match when they are at most 1 apart."""
 
-KINDS: dict[str, dict[str, Any]] = {
-    "greedy": {},
-    "plain": {"greedy": False},
-    "all-pairs": {"name": "all-pairs"},
-    "one-to-one": {"greedy": False},
-    "routed": {"name": "routed", "cap": 3},
-    "cascade": {"name": "routed", "cap": 3},
+PASSES = {"name": "routed", "cap": 3}
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "greedy": ({}, {}),
+    "plain": ({"greedy": False}, {}),
+    "all-pairs": ({"name": "all-pairs"}, {}),
+    "one-to-one": ({"greedy": False}, {"one_to_one": "pairs"}),
+    "routed": (PASSES, {}),
+    "cascade": (PASSES, {"one_to_one": "pairs"}),
+    "one-sided": (PASSES, {"output": {"to": "A"}, "disclose": {"A": [], "B": ["x", "y"]}}),
+    "count": (PASSES, {"output": {"answer": "count", "epsilon": "1"}, "disclose": {"A": [], "B": []}}),
+    "dual": ({"greedy": False}, {"engine": "dual"}),
+    "psi": ({"name": "psi"}, {"rule": "same(x) and same(y)", "one_to_one": "pairs"}),
 }
-INTERSECTIONS = {"psi": "same(x) and same(y)"}
-"""With their rules; they are not resumed before their end."""
+"""Options of the protocol, and what else is agreed. Where nothing is said: greedy linkage over bins."""
+
+_HEAD = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n'
+_PAIRS = [
+    b'"A0","B0","1","1","1","2"\n',
+    b'"A0","B7","1","1","2","1"\n',
+    b'"A1","B2","2","3","3","3"\n',
+    b'"A2","B1","7","7","8","7"\n',
+    b'"A4","B3","12","12","12","13"\n',
+    b'"A6","B5","15","15","15","15"\n',
+]
+EXPECTED = {kind: _HEAD + b"".join(_PAIRS) for kind in KINDS if kind not in ("count", "one-sided")}
+EXPECTED["one-to-one"] = EXPECTED["cascade"] = _HEAD + b"".join(_PAIRS[:1] + _PAIRS[2:])
+EXPECTED["psi"] = _HEAD + _PAIRS[-1]
+"""The output of both sides."""
 
 
+@cache
 def agreement(kind: str = "greedy") -> Agreement:
-    """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy.
-    With routed two passes, by x and by y, and in a cascade without what matched in the first."""
+    """Points in four cells, B copied into each that its reach touches. Greedy linkage has several rounds.
+    Routed linkage has two passes, by x and by y, in a cascade without what matched in the first."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
-    options: dict[str, Any] = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", **KINDS[kind]}
+    chosen, more = KINDS[kind]
+    options = {"name": "laplace"} | chosen
     laplace, routed = (options["name"] == name for name in ("laplace", "routed"))
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": 8, "style": "replicate", "reach": 1}
     keys = {"pass": [{"parts": [{"kind": "key", "field": name}]} for name in ("x", "y")]}
-    return Agreement.model_validate(
-        {
-            "version": 2,
-            "salt": "00000000",
-            "parties": {"A": "alice", "B": "bob"},
-            "fields": {"x": number, "y": number},
-            "rule": INTERSECTIONS.get(kind, "euclidean(x, y) <= 1"),
-            "blocking": keys if routed else [grid] if laplace else [],
-            "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
-            "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
-            # Fields that come with disclosed records are in the journal of an intersection, too.
-            "one_to_one": "pairs" if kind in ("one-to-one", "psi", "cascade") else False,
-            "engine": "ot",
-        }
-    )
+    plain = {
+        "version": 2,
+        "salt": "00000000",
+        "parties": {"A": "alice", "B": "bob"},
+        "fields": {"x": number, "y": number},
+        "rule": "euclidean(x, y) <= 1",
+        "blocking": keys if routed else [grid] if laplace else [],
+        "protocol": options | ({"A": privacy, "B": privacy} if laplace else {}),
+        "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
+        "one_to_one": False,
+        "engine": "ot",
+    }
+    return Agreement.model_validate(plain | more)
 
 
 @dataclass
@@ -117,6 +142,8 @@ class Office:
 
     def request(self, **changes: Any) -> Request:
         """What it asks for."""
+        # A side that learns nothing has nothing to write.
+        writes = self.agreement.output.learner is not self.side.other
         asked: dict[str, Any] = {
             "data": self.data,
             "agreement": self.agreement,
@@ -124,7 +151,7 @@ class Office:
             "dataset": "table",
             "layout": self.layout,
             "snapshot": "first",
-            "output": Output(self.out),
+            "output": Output(self.out if writes else None),
             "reach": self.reach(),
         }
         return Request(**asked | changes)
@@ -134,20 +161,44 @@ class Office:
         return Reach(listen=":1") if self.side is Side.A else Reach(connect="partner:1")
 
 
-def offices(folder: Path, kind: str = "greedy") -> dict[Side, Office]:
-    """Two organisations that know each other's cards."""
-    agreed, found, cards = agreement(kind), {}, {}
-    for side, rows in ((Side.A, A_ROWS), (Side.B, B_ROWS)):
+def offices(folder: Path, kind: str = "greedy", anew: bool = False) -> dict[Side, Office]:
+    """Two organisations that know each other's cards: always the same cards, unless they are made anew."""
+    if anew:
+        _introduce(folder)
+    else:
+        shutil.copytree(_introduced(), folder, dirs_exist_ok=True)
+    return open_offices(folder, kind)
+
+
+def open_offices(folder: Path, kind: str) -> dict[Side, Office]:
+    """Two organisations whose folders are there, to processes that are new."""
+    both = {}
+    for side in Side:
         home = folder / side.value
         state = open_state(home / "state", {})
-        cards[side] = make_identity(state, agreed.party(side), datetime.now(UTC))
-        Ledger(state.database).set_budget("table", Budget())
-        data = home / "data.csv"
-        data.write_text("id,x,y\n" + "".join(f"{side.value}{i},{x},{y}\n" for i, (x, y) in enumerate(rows)))
-        found[side] = Office(side, agreed, state, data, home / "pairs.csv")
-    for side, office in found.items():
-        add_partner(office.state, office.partner, cards[side.other])
-    return found
+        both[side] = Office(side, agreement(kind), state, home / "data.csv", home / "pairs.csv")
+    return both
+
+
+@cache
+def _introduced() -> Path:
+    """Two organisations that have done nothing yet, made once in a process of tests."""
+    folder = Path(tempfile.mkdtemp(prefix="accord-offices-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _introduce(folder)
+    return folder
+
+
+def _introduce(folder: Path) -> None:
+    names, states, cards = {Side.A: "alice", Side.B: "bob"}, {}, {}
+    for side, rows in ((Side.A, A_ROWS), (Side.B, B_ROWS)):
+        states[side] = open_state(folder / side.value / "state", {})
+        cards[side] = make_identity(states[side], names[side], datetime.now(UTC))
+        Ledger(states[side].database).set_budget("table", Budget())
+        lines = (f"{side.value}{i},{x},{y}\n" for i, (x, y) in enumerate(rows))
+        (folder / side.value / "data.csv").write_text("id,x,y\n" + "".join(lines))
+    for side in Side:
+        add_partner(states[side], names[side.other], cards[side.other])
 
 
 def drop_ids(both: dict[Side, Office]) -> dict[Side, Office]:
@@ -157,6 +208,16 @@ def drop_ids(both: dict[Side, Office]) -> dict[Side, Office]:
         office.data.write_text("\n".join(rows) + "\n")
         office.layout = Layout(make_ids=True)
     return both
+
+
+def card(office: Office) -> Card:
+    """An organisation's own card."""
+    found = own_card(office.state)
+    assert found is not None
+    return found
+
+
+# -- the wire ------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -188,58 +249,114 @@ class Killed(BaseException):
     """The process is gone."""
 
 
+Change = Callable[[int, bytes, list[bytes]], bytes | None]
+"""What becomes of a party's n-th frame, given what it sent before; None: nothing arrives."""
+
+
 @dataclass
 class Wire:
     """When the connection ends, and what passed before.
 
-    `frames`: after so many frames, both directions together; `lost`: whether those on their way are lost.
+    `frames`: after so many frames, both directions together. `lost`: whether those on their way are lost.
     `to`: so many frames reach a side, and the rest of those for it is lost.
-    `told`: whether who still waits in the end hears of it, as over a real connection, or is killed.
+    `change`: what becomes of the n-th frame of both directions, given those before.
+    `killed`: the side that dies when the connection ends.
+    `told`: whether a side that still waits in the end hears of it, as over a real connection, or is dropped.
     """
 
     frames: int | None = None
     lost: bool = False
     to: dict[Side, int] = field(default_factory=dict)
-    passed: list[tuple[Side, bytes]] = field(default_factory=list)
-    active: Side | None = None
+    change: Change | None = None
+    killed: Side | None = None
     told: bool = False
+    passed: list[tuple[Side, bytes]] = field(default_factory=list)
+    secure: set[int] = field(default_factory=set)
+    """The numbers of the frames that secure engines sent."""
+    active: Side | None = None
 
     @property
     def ended(self) -> bool:
         return self.frames is not None and len(self.passed) >= self.frames
 
-    def reaches(self, side: Side) -> bool:
-        return sum(sender is side.other for sender, _ in self.passed) <= self.to.get(side, 1 << 60)
+    @property
+    def masked(self) -> list[bytes]:
+        """What secure engines sent, where it is too long to be the same by chance."""
+        return [
+            frame
+            for number, (_, frame) in enumerate(self.passed)
+            if number in self.secure and len(frame) >= 32
+        ]
+
+    def carry(self, sender: Side, frame: bytes, party: Party[Any]) -> bytes | None:
+        """What arrives of a frame."""
+        number, before = len(self.passed), [body for _, body in self.passed]
+        self.passed.append((sender, frame))
+        if _is_secure(party):
+            self.secure.add(number)
+        if sum(side is sender for side, _ in self.passed) > self.to.get(sender.other, 1 << 60):
+            return None
+        return frame if self.change is None else self.change(number, frame, before)
+
+
+def _is_secure(party: Any) -> bool:
+    """Whether what this party sends now comes from the room of secure computation."""
+    while party is not None:
+        path = party.gi_code.co_filename if hasattr(party, "gi_code") else ""
+        if "/accord/secure/" in path and not path.endswith("/party.py"):
+            return True
+        party = getattr(party, "gi_yieldfrom", None)
+    return False
 
 
 @dataclass
 class _End:
     party: Party[Linked]
     inbox: deque[Buffer] = field(default_factory=deque)
-    waiting: bool = False
+    due: Receive | None = None
     result: Linked | BaseException | None = None
 
     def advance(self, side: Side, peer: _End, wire: Wire) -> bool:
         """Until it ends or waits for what is not there; whether anything happened."""
         moved = False
-        while self.result is None and not (self.waiting and not self.inbox):
-            if wire.ended and wire.lost:
+        while self.result is None and not (self.due and not self.inbox):
+            if wire.ended and (wire.lost or wire.killed is side):
                 break
             moved, wire.active = True, side
             try:
-                effect = self.party.send(self.inbox.popleft()) if self.waiting else next(self.party)
+                effect = self._step()
             except StopIteration as end:
                 self.result = end.value
                 break
             except BaseException as error:
                 self.result = error
                 break
-            self.waiting = isinstance(effect, Receive)
+            self.due = effect if isinstance(effect, Receive) else None
             if isinstance(effect, Send) and not wire.ended:
-                wire.passed.append((side, bytes(effect.buffer)))
-                if wire.reaches(side.other):
-                    peer.inbox.append(bytes(effect.buffer))
+                frame = wire.carry(side, bytes(effect.buffer), self.party)
+                if frame is not None:
+                    peer.inbox.append(frame)
         return moved
+
+    def _step(self) -> Effect:
+        if self.due is None:
+            return next(self.party)
+        frame = self.inbox.popleft()
+        if len(frame) == self.due.size:
+            return self.party.send(frame)
+        # As a channel does, before anything of the message is read.
+        return self.party.throw(PeerError(problem=f"{len(frame)} bytes where {self.due.size} were due"))
+
+    def end(self, partner: Linked | BaseException | None) -> None:
+        """Hear that nothing more will come."""
+        stops = isinstance(partner, AccordError) and not isinstance(partner, ConnectionLostError)
+        error: AccordError = ConnectionLostError(partner="bob", problem="was cut", mend="")
+        if isinstance(partner, AccordError) and stops:
+            error = StoppedError(partner="bob", reason="", mend="", ends=partner.ends)
+        try:
+            self.party.throw(error)
+        except BaseException as raised:
+            self.result = raised
 
 
 Ending = dict[Side, Linked | BaseException | None]
@@ -251,15 +368,36 @@ def drive(parties: dict[Side, Party[Linked]], wire: Wire) -> Ending:
     ends = {side: _End(party) for side, party in parties.items()}
     while any([ends[side].advance(side, ends[side.other], wire) for side in Side]):
         pass
+    for side, end in ends.items():
+        if wire.killed is side:
+            end.result = Killed()
+        elif wire.told and end.result is None:
+            wire.active = side
+            end.end(None if wire.ended else ends[side.other].result)
     wire.active = None
     for end in ends.values():
-        if wire.told and end.result is None:
-            try:
-                end.party.throw(ConnectionLostError(partner="bob", problem="was cut", mend=""))
-            except BaseException as error:
-                end.result = error
         end.party.close()
     return {side: end.result for side, end in ends.items()}
+
+
+def tampered(party: Party[Linked], change: Change) -> Party[Linked]:
+    """The same party, with what it sends changed on the way."""
+    answer: Any = None
+    before: list[bytes] = []
+    while True:
+        try:
+            effect = party.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = None
+        if isinstance(effect, Receive):
+            answer = yield effect
+            continue
+        sent = bytes(effect.buffer)
+        arriving = change(len(before), sent, before)
+        before.append(sent)
+        if arriving is not None:
+            yield Send(arriving)
 
 
 def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
@@ -304,45 +442,43 @@ def the_run(both: dict[Side, Office]) -> str:
     return name
 
 
-def require_linked(ending: Ending) -> None:
-    """Raise what either side raised."""
-    for result in ending.values():
-        if isinstance(result, BaseException):
-            raise result
-        assert isinstance(result, Linked)
-
-
-def require_shared(both: dict[Side, Office]) -> None:
-    """Whoever was charged has a partner that can go on with that run."""
-    name = common_run(both)
-    charged = {row.run for office in both.values() for row in office.ledger.runs()}
-    assert charged <= {name}, "one side was charged for a run that the other does not have"
-
-
 def again(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
     """What the two administrators do after a cut: go on with the run, or start anew where one has none."""
     name = common_run(both)
     return resume(both, name, wire) if name else link(both, wire)
 
 
-def require_done(ending: Ending, both: dict[Side, Office], expected: bytes) -> None:
-    """Both have the same output, the same receipt, and were charged once."""
-    for side, office in both.items():
-        result = ending[side]
+def cut_run(folder: Path, frames: int = 40, kind: str = "greedy") -> tuple[dict[Side, Office], str]:
+    """A run that was cut after so many frames, and its name."""
+    both = offices(folder, kind)
+    link(both, Wire(frames=frames))
+    return both, the_run(both)
+
+
+# -- what must hold ------------------------------------------------------------------------------------------
+
+
+def require_linked(ending: Ending) -> dict[Side, Linked]:
+    """What both got; raise what either side raised."""
+    both = {}
+    for side, result in ending.items():
         if isinstance(result, BaseException):
             raise result
         assert isinstance(result, Linked), f"{side} waits"
+        both[side] = result
+    return both
+
+
+def require_done(ending: Ending, both: dict[Side, Office], expected: bytes) -> None:
+    """Both have the same output, the same receipt, and were charged once."""
+    linked = require_linked(ending)
+    for side, office in both.items():
         assert office.out.read_bytes() == expected
         require_one_charge(office)
-        facts = read_receipt(result.receipt).facts
+        facts = read_receipt(linked[side].receipt).facts
         assert facts["matches"] == expected.count(b"\n") - 1
-    receipts = [_linked(ending[side]).receipt.read_bytes() for side in Side]
+    receipts = [linked[side].receipt.read_bytes() for side in Side]
     assert receipts[0] == receipts[1]
-
-
-def _linked(result: Linked | BaseException | None) -> Linked:
-    assert isinstance(result, Linked)
-    return result
 
 
 def require_one_charge(office: Office, least: int = 1) -> None:
@@ -361,6 +497,9 @@ def stored(office: Office, name: str) -> tuple[bytes, bytes]:
     """The slots and the kept answers of a run."""
     run = open_run(office.state, name)
     return run.read("slots") if run.charged else b"", (run.path / "journal").read_bytes()
+
+
+# -- machines ------------------------------------------------------------------------------------------------
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:
@@ -387,36 +526,63 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ot_setup, "send_base", send_base)
     patch.setattr(ot_setup, "receive_base", receive_base)
     patch.setattr(os, "fsync", lambda handle: None)
+    connect = sqlite3.connect
+    patch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=_Unsynced, **more))
+    for place in ("accord.agreement.file", "accord.run.link"):
+        patch.setattr(f"{place}.parse_agreement", _parse_once)
 
 
-SAVES = ("fsync", "replace")
+_parse = cache(parse_agreement)
+
+
+def _parse_once(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
+    try:
+        return _parse(text, simulated=simulated)
+    except (AccordError, TypeError):
+        return parse_agreement(text, name, simulated)
+
+
+class _Unsynced(sqlite3.Connection):
+    """A database that does not wait for its disk."""
+
+    def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+        return super().execute("PRAGMA synchronous = OFF" if "PRAGMA synchronous" in sql else sql, *given)
+
+
+def full() -> OSError:
+    """What a disk without room says."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextmanager
 def deaths(
-    patch: pytest.MonkeyPatch,
     wire: Wire,
     victim: Side,
     at: int | None,
     before: bool,
     fault: Callable[[], BaseException] = Killed,
+    lasting: bool = True,
 ) -> Iterator[list[str]]:
     """Kill a party before or after its n-th write to disk; the list of those that it came to. Of a
-    transaction that is its commit.
+    transaction that is its commit. What it would write from then on is not written either, if it is lasting.
 
     Another fault than a death is raised in its stead.
     """
     seen: list[str] = []
 
+    def note(what: str) -> None:
+        """Raise where the write is not begun."""
+        if wire.active is victim:
+            seen.append(what)
+            late = -1 if at is None else len(seen) - at
+            if (late == 0 and before) or (late > 0 and lasting):
+                raise fault()
+
     def watched(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if wire.active is not victim:
-                return real(*args, **kwargs)
-            seen.append(name)
-            if len(seen) == at and before:
-                raise fault()
+            note(name)
             answer = real(*args, **kwargs)
-            if len(seen) == at:
+            if wire.active is victim and len(seen) == at:
                 raise fault()
             return answer
 
@@ -426,26 +592,14 @@ def deaths(
 
     @contextmanager
     def writing(log: Log) -> Iterator[Transaction]:
-        watch = wire.active is victim
-        if watch:
-            seen.append("commit")
-        dies = watch and len(seen) == at
         with real(log) as transaction:
             yield transaction
-            if dies and before:
-                raise fault()
-        if dies:
+            note("commit")
+        if wire.active is victim and len(seen) == at:
             raise fault()
 
-    with patch.context() as patched:
-        for name in SAVES:
-            patched.setattr(os, name, watched(name, getattr(os, name)))
-        patched.setattr(Log, "writing", writing)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("fsync", "replace"):
+            patch.setattr(os, name, watched(name, getattr(os, name)))
+        patch.setattr(Log, "writing", writing)
         yield seen
-
-
-def card(office: Office) -> Card:
-    """An organisation's own card."""
-    found = own_card(office.state)
-    assert found is not None
-    return found

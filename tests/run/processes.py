@@ -11,13 +11,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from accord.errors import AccordError
+from accord.notices import tell_nobody
+from accord.peer.channel import Patience, TlsChannel
+from accord.peer.connect import HostPort, connect, exchange_keys
+from accord.peer.encryption import Ends
 from accord.side import Side
-from tests.run.faults import Office
+from tests.run.faults import Office, card
 
 _MAIN = "from accord.cli import main; main()"
 _PEAK = "import atexit, shutil; atexit.register(shutil.copy, '/proc/self/status', {!r}); "
@@ -241,6 +246,47 @@ def meet(
         finally:
             proxy.close()
     return Meeting(processes, proxy, ends)
+
+
+@dataclass(frozen=True)
+class Lied:
+    """How a process ended that was lied to."""
+
+    code: int
+    said: str
+    memory: int
+    """Its largest resident set, in bytes."""
+    seconds: float
+
+
+Liar = Callable[[Office, TlsChannel], object]
+
+
+def lie(both: dict[Side, Office], liar: Liar, name: str | None = None) -> Lied:
+    """A's process, new or resumed, against a B that lies: it has the right card and the whole protocol, and
+    runs here over the real channel."""
+    mine, theirs, patience = both[Side.A], both[Side.B], 60.0
+    what = ["resume", name] if name else link_arguments(mine)
+    with ended() as start:
+        victim = start(mine, *what, "--wait", 30, "--timeout", 10, "--listen", "127.0.0.1:0")
+        address = HostPort("127.0.0.1", victim.event("listening")["port"])
+        connection = connect(address, theirs.state, card(mine), "alice", 10, tell_nobody)
+        ends = Ends(theirs.state.identity.read_bytes(), card(mine), "alice", listens=False)
+        channel = TlsChannel(connection, exchange_keys(connection, ends), "alice", Patience(silence=patience))
+
+        def work() -> None:
+            with suppress(AccordError, ConnectionError):
+                liar(theirs, channel)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        began = time.monotonic()
+        code, said = victim.end(patience)
+        found = Lied(code, said, victim.memory, time.monotonic() - began)
+        thread.join(patience)
+        channel.close()
+        assert not thread.is_alive()
+    return found
 
 
 @dataclass

@@ -1,275 +1,471 @@
-"""A partner that is broken or means harm: a clear error that names it, nothing lost, no hang, no blow-up.
+"""A partner that is broken or means harm: one of our errors, nothing lost, no hang, bounded memory.
 
-Over a real TLS connection a scripted partner says what it likes before anything is charged.
+Before a charge nothing is left behind. In a run a wrong answer is never kept, so that the run goes on after
+it; three of them close the run. Frames that are changed at random are cells of the fault matrix; here are the
+lies that know the protocol. Against real processes the system tells what a lie costs.
 """
 
 from __future__ import annotations
 
-import re
-import socket
-import threading
-import time
+import os
 import tracemalloc
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from accord.errors import (
     AccordError,
-    ConnectionLostError,
+    ClosedError,
     DifferentAgreementError,
     PeerError,
     RefusedError,
-    StoppedError,
+    WithheldError,
 )
-from accord.notices import Listening, Notice, tell_nobody
-from accord.peer.channel import Patience
-from accord.peer.connect import HostPort, connect, exchange_keys
-from accord.peer.connection import Reach
-from accord.peer.encryption import Ends
-from accord.peer.frames import HEADER, Kind, encode_header
+from accord.peer.channel import TlsChannel
 from accord.peer.handshake import HELLO, Hello, encode_hello
-from accord.peer.partners import find_partner
-from accord.run.offer import agree
-from accord.run.verbs import link
+from accord.protocols.greedy import GreedyClean
+from accord.protocols.naming import Naming
+from accord.protocols.parts import disclosed
+from accord.protocols.parts.slots import Slots, make_slots
+from accord.run.link import reopen
+from accord.run.stages import Linked, begin, go_on
+from accord.secure.ot.batch import run_b
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Buffer, Party, Receive, Send, receive, run
 from accord.side import Side
-from accord.state.runs import list_runs
-from tests.peer.inside import Inside
-from tests.run import faults
-from tests.run.faults import Office
+from accord.state.runs import find_waiting, list_runs, open_run
+from tests.run import faults, processes
+from tests.run.faults import EXPECTED, Change, Ending, Office, Wire, tampered
+from tests.run.processes import Liar, Lied, lie
 
-QUICK = Patience(silence=6.0, message=3.0, grace=2.0)
-PATIENCE = 60.0
-
-
-class Peer:
-    """A partner with the right card that says whatever a test wants."""
-
-    def __init__(self, office: Office, connection: Inside) -> None:
-        self.office, self.connection = office, connection
-
-    def raw(self, content: bytes) -> None:
-        self.connection.sendall(content)
-
-    def message(self, content: bytes) -> None:
-        self.raw(encode_header(Kind.MESSAGE, len(content)) + content)
-
-    def receive(self, size: int) -> bytes:
-        """The next message, of this size."""
-        return self._exactly(HEADER + size)[HEADER:]
-
-    def _exactly(self, size: int) -> bytes:
-        found = b""
-        while len(found) < size:
-            part = self.connection.recv(size - len(found))
-            assert part
-            found += part
-        return found
-
-    def hello(self, **changes: Any) -> bytes:
-        digest = bytes.fromhex(self.office.agreement.digest)
-        return encode_hello(replace(Hello(Side.B, digest, bytes(32)), **changes))
-
-    def greet(self) -> None:
-        self.receive(HELLO)
-        self.message(self.hello())
-
-    def wait_for_the_end(self) -> None:
-        """Read until the other side is gone."""
-        while self.connection.recv(1 << 16):
-            pass
-
-    def leave(self, content: bytes) -> None:
-        """Say this and go."""
-        self.raw(content)
-        self.connection.close()
+MIB, GIB = 1 << 20, 1 << 30
+SECONDS = 60.0
 
 
-Script = Callable[[Peer], object]
+# -- before anything is charged ------------------------------------------------------------------------------
 
 
-def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
-    """What A's `link` raises against this partner; neither a charge nor a run is left."""
-    both = faults.offices(folder, kind)
-    mine, theirs = both[Side.A], both[Side.B]
-    port: list[int] = []
-    listening, raised = threading.Event(), []
-
-    def tell(notice: Notice) -> None:
-        if isinstance(notice, Listening):
-            port.append(notice.port)
-            listening.set()
-
-    def work() -> None:
-        try:
-            link(
-                mine.data, mine.agreement, partner="bob", listen="127.0.0.1:0", out=mine.out,
-                state=mine.state.folder, tell=tell, reach=Reach(patience=QUICK, wait=PATIENCE),
-                confirm=agree,
-            )  # fmt: skip
-        except BaseException as error:
-            raised.append(error)
-
-    threads = threading.active_count()
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert listening.wait(PATIENCE)
-    card = find_partner(theirs.state, "alice")
-    address = HostPort("127.0.0.1", port[0])
-    with connect(address, theirs.state, card, "alice", PATIENCE, tell_nobody) as connection:
-        # The victim may have gone already: that is what it should do.
-        with suppress(OSError):
-            ends = Ends(theirs.state.identity.read_bytes(), card, "alice", listens=False)
-            script(Peer(theirs, Inside(connection, exchange_keys(connection, ends))))
-        thread.join(PATIENCE)
-    assert not thread.is_alive(), "a hang"
-    assert threading.active_count() == threads, "a thread was left"
-    assert not mine.out.exists()
-    assert not mine.ledger.runs(), "something was charged"
-    # Who does not hear the partner's size cannot know whether that was charged, and could go on with it.
-    assert not any(run.charged for run in list_runs(mine.state)[0])
-    (error,) = raised
-    assert isinstance(error, AccordError)
-    return error
+def hello(**changes: Any) -> bytes:
+    """B's, with something else in it."""
+    digest = bytes.fromhex(faults.agreement().digest)
+    return encode_hello(replace(Hello(Side.B, digest, bytes(32)), **changes))
 
 
-def trickle(peer: Peer) -> None:
-    for octet in encode_header(Kind.MESSAGE, HELLO) + peer.hello():
-        peer.raw(bytes([octet]))
-        time.sleep(0.3)
+def number(value: int) -> bytes:
+    return value.to_bytes(8, "little")
 
 
-def ping_flood(peer: Peer) -> None:
-    while True:
-        peer.raw(encode_header(Kind.PING, 0) * 1000)
-
-
-def ping_slowly(peer: Peer) -> None:
-    while True:
-        peer.raw(encode_header(Kind.PING, 0))
-        time.sleep(0.3)
-
-
-def other_agreement(size: int, content: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        peer.receive(HELLO)
-        peer.message(peer.hello(digest=bytes(32)))
-        peer.message(size.to_bytes(8, "little"))
-        peer.message(content)
-        peer.wait_for_the_end()
-
-    return script
-
-
-def after_hello(content: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        peer.greet()
-        peer.message(content)
-        peer.wait_for_the_end()
-
-    return script
-
-
-def said(make: Callable[[Peer], bytes]) -> Script:
-    def script(peer: Peer) -> None:
-        peer.raw(make(peer))
-        peer.wait_for_the_end()
-
-    return script
-
-
-def framed(kind: int, length: int) -> bytes:
-    return (kind << 56 | length).to_bytes(8, "little")
+def other_agreement(content: bytes, size: int | None = None) -> list[bytes]:
+    """Another digest, and then this agreement."""
+    return [hello(digest=bytes(32)), number(len(content) if size is None else size), content]
 
 
 KEYS = "".join(f"key{i} = 1\n" for i in range(100_000)).encode()
 LOUD = faults.agreement().to_toml().replace('A = [\n    "x"', 'A = [\n    "\\u001b[2J"').encode()
+SAID: dict[str, tuple[list[bytes], type[AccordError]]] = {
+    "no hello": ([b"x" * HELLO], PeerError),
+    "half a hello": ([hello()[:100]], PeerError),
+    "our own side": ([hello(side=Side.A)], RefusedError),
+    "another run": ([hello(run="0123456789abcdef")], RefusedError),
+    "a replayed hello": ([hello(), bytes(HELLO)], PeerError),
+    "too many records": ([hello(), number(1 << 62)], RefusedError),
+    "records that no memory holds": ([hello(), number((1 << 31) - 1)], RefusedError),
+    "a huge agreement": (other_agreement(b"", 1 << 60), PeerError),
+    "an agreement that is none": (other_agreement(b"\xff\x00["), DifferentAgreementError),
+    "a terminal's commands": (other_agreement(LOUD), DifferentAgreementError),
+    "a hundred thousand unknown keys": (other_agreement(KEYS), DifferentAgreementError),
+    "deep nesting": (other_agreement(b"a=" + b"[" * 8998), DifferentAgreementError),
+    "long dotted keys": (other_agreement(b"a.%b = 1\n" % (b"a." * 200) * 200), DifferentAgreementError),
+}
+"""What B says in turn, and what A raises."""
 
 
-SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
-    "garbage": (said(lambda p: b"\xa5" * 5000), PeerError, "unknown kind"),
-    "an unknown kind": (said(lambda p: framed(9, 4) + b"abcd"), PeerError, "unknown kind"),
-    "a huge frame": (said(lambda p: framed(1, (1 << 56) - 1)), PeerError, "where 256 were due"),
-    "a short frame": (said(lambda p: framed(1, 3) + b"abc"), PeerError, "a message of 3 bytes"),
-    "a long ping": (said(lambda p: framed(2, 7)), PeerError, "wrong length"),
-    "a long stop": (said(lambda p: framed(3, 7)), PeerError, "wrong length"),
-    "an unknown reason": (said(lambda p: framed(3, 1) + b"\xff"), PeerError, "unknown reason"),
-    "a reason": (said(lambda p: framed(3, 1) + b"\x01"), StoppedError, "ledger refuses"),
-    "an open packet": (
-        lambda p: p.connection.connection.sendall(bytes([9, 0, 0, 0]) + bytes(25)), PeerError, "does not open"
-    ),
-    "a packet too long": (
-        lambda p: p.connection.connection.sendall(b"\xff" * 4), PeerError, "a packet of a wrong length"
-    ),
-    "an empty packet": (
-        lambda p: p.connection.connection.sendall(bytes(20)), PeerError, "a packet of a wrong length"
-    ),
-    "half a hello": (
-        lambda p: p.leave(framed(1, HELLO) + p.hello()[:100]), ConnectionLostError, "closed|cut"
-    ),
-    "no hello": (said(lambda p: framed(1, HELLO) + b"x" * HELLO), PeerError, "no hello of Accord"),
-    "half a header": (lambda p: p.leave(b"\0\0\0"), ConnectionLostError, "closed|cut"),
-    "silence": (lambda p: p.wait_for_the_end(), ConnectionLostError, "silent|no whole message"),
-    "trickled bytes": (trickle, ConnectionLostError, "no whole message"),
-    "a flood of pings": (ping_flood, PeerError, "nothing but pings"),
-    "nothing but pings": (ping_slowly, ConnectionLostError, "no whole message"),
-    "our own hello": (lambda p: p.message(p.receive(HELLO)), RefusedError, "Both of you are side A"),
-    "a replayed hello": (after_hello(bytes(HELLO)), PeerError, "a message of 256 bytes where 8"),
-    "too many records": (after_hello((1 << 62).to_bytes(8, "little")), RefusedError, "more than can be"),
-    "records that no memory holds": (
-        after_hello(((1 << 31) - 1).to_bytes(8, "little")), RefusedError, "GB of memory"
-    ),
-    "another run": (
-        said(lambda p: framed(1, HELLO) + p.hello(run="0123456789abcdef")), RefusedError, "resumes the run"
-    ),
-    "a huge agreement": (other_agreement(1 << 60, b""), PeerError, "several megabytes"),
-    "an agreement that is none": (other_agreement(3, b"\xff\x00["), AccordError, "cannot be read"),
-    "a terminal's commands": (other_agreement(len(LOUD), LOUD), DifferentAgreementError, "theirs: �.2J"),
-    "a hundred thousand unknown keys": (other_agreement(len(KEYS), KEYS), AccordError, "cannot be read"),
-    "deep nesting": (other_agreement(9000, b"a=" + b"[" * 8998), AccordError, "cannot be read"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("name", SAID)
 def test_before_anything_is_charged(name: str, tmp_path: Path) -> None:
-    script, kind, words = SCRIPTS[name]
+    said, kind = SAID[name]
+    # Only where all pairs are compared do so many records need that much.
+    both = faults.offices(tmp_path, "all-pairs" if "memory" in name else "greedy")
+    if "memory" in name:
+        said = [hello(digest=bytes.fromhex(both[Side.B].agreement.digest)), *said[1:]]
     tracemalloc.start()
-    spent = time.process_time()
     try:
-        error = attack(tmp_path, script, "all-pairs" if "memory" in name else "greedy")
+        parties = faults.linking(both) | {Side.B: speak(said)}
+        error = faults.drive(parties, Wire(told=True))[Side.A]
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert isinstance(error, kind), error
+    mine = both[Side.A]
+    assert isinstance(error, kind), repr(error)
     assert str(error).replace("\n", "").isprintable()
-    assert "bob" in str(error) or "Both of you" in str(error), error
-    assert re.search(words, str(error)), error
-    assert error.exit_code in {3, 7, 8, 10}
-    assert peak < 64 << 20, "an announced size was believed"
-    # Processor time of both sides, the scripts' own included: waiting must not cost any.
-    assert time.process_time() - spent < 20
+    assert peak < 64 * MIB, "an announced size was believed"
+    assert not mine.out.exists()
+    assert not mine.ledger.runs()
+    assert not any(run.charged for run in list_runs(mine.state)[0])
 
 
-def test_a_peer_that_does_not_speak_tls(tmp_path: Path) -> None:
+def speak(said: list[bytes]) -> Party[Any]:
+    """A partner that says this after A's hello, whatever A says."""
+    yield Receive(HELLO)
+    for content in said:
+        yield Send(content)
+    yield Receive(0)
+
+
+# -- in a run ------------------------------------------------------------------------------------------------
+
+
+def doubled_ids(patch: pytest.MonkeyPatch) -> None:
+    """B gives all its records one id."""
+    true = GreedyClean._disclosure
+
+    def disclosure(self: GreedyClean, records: Any) -> Any:
+        told = true(self, records)
+        if self._mine.side is Side.B and len(told) > 1:
+            return replace(told, ids=pa.array(["same"] * len(told), pa.large_string()))
+        return told
+
+    patch.setattr(GreedyClean, "_disclosure", disclosure)
+
+
+def another_record(patch: pytest.MonkeyPatch) -> None:
+    """B shows its first record whichever matched."""
+    true = GreedyClean._disclosure
+
+    def disclosure(self: GreedyClean, records: Any) -> Any:
+        wrong = self._mine.side is Side.B and len(records)
+        return true(self, np.array([4]) if wrong else records)
+
+    patch.setattr(GreedyClean, "_disclosure", disclosure)
+
+
+def dummies_match(patch: pytest.MonkeyPatch) -> None:
+    """A's engine says that everything matches: what B can bring about by its messages."""
+    true = OtEngine.evaluate
+
+    def evaluate(self: OtEngine, session: Any, *rest: Any) -> Party[Any]:
+        bits = yield from true(self, session, *rest)
+        return np.ones_like(bits) if session.side is Side.A else bits
+
+    patch.setattr(OtEngine, "evaluate", evaluate)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("meddle", [doubled_ids, another_record, dummies_match])
+def test_a_wrong_answer_is_never_kept(meddle: Callable[[pytest.MonkeyPatch], None], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        meddle(patch)
+        # With some noise no dummy is in the first round, and B is the one that notices.
+        for attempt in range(20):
+            both = faults.offices(tmp_path / str(attempt))
+            error = faults.link(both)[Side.A]
+            if isinstance(error, PeerError):
+                break
+        assert isinstance(error, PeerError), error
+        name, state = faults.the_run(both), both[Side.A].state
+        kept = open_run(state, name).steps()
+        assert isinstance(faults.resume(both, name)[Side.A], PeerError)
+        assert open_run(state, name).steps() == kept
+    assert open_run(state, name).manifest.wrong == 2
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_counts_that_contradict_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B commits to, and opens, more than its nine records and its noise can come to."""
+    real = make_slots
+
+    def padded(plan: Any, side: Side, records: Any, dummies: Any, entropy: Any) -> Slots:
+        return real(plan, side, records, dummies + (5000 if side is Side.B else 0), entropy)
+
+    monkeypatch.setattr("accord.protocols.binned.make_slots", padded)
     both = faults.offices(tmp_path)
-    server = socket.create_server(("127.0.0.1", 0))
+    assert isinstance(faults.link(both)[Side.A], PeerError)
+    assert open_run(both[Side.A].state, faults.the_run(both)).steps() == 1
 
-    def serve() -> None:
-        with server, server.accept()[0] as plain:
-            plain.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 100)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    with pytest.raises(AccordError) as caught:
-        link(
-            both[Side.A].data, both[Side.A].agreement, partner="bob", state=both[Side.A].state.folder,
-            connect=f"127.0.0.1:{server.getsockname()[1]}", reach=Reach(patience=QUICK, wait=PATIENCE),
-            confirm=agree,
-        )  # fmt: skip
-    thread.join(PATIENCE)
-    assert caught.value.exit_code in {8, 9}
-    assert "bob" in str(caught.value)
+def inventing(half: Any) -> Party[Any]:
+    """B's side of a batch, which ends with the answers in the clear: one more is a match."""
+    party = run_b(half)
+    answer: Any = None
+    held: Send | None = None
+    while True:
+        try:
+            effect = party.send(answer)
+        except StopIteration as end:
+            assert held is not None
+            bits = np.unpackbits(np.frombuffer(held.buffer, np.uint8), bitorder="little")
+            bits[np.flatnonzero(bits[: half.batch.pairs] == 0)[:1]] = 1
+            yield Send(np.packbits(bits, bitorder="little").tobytes())
+            return end.value
+        if held is not None:
+            yield held
+            held = None
+        if isinstance(effect, Send):
+            held, answer = effect, None
+        else:
+            answer = yield effect
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("kind", ["greedy", "all-pairs", "plain"])
+def test_a_match_that_the_rule_denies(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A must not believe it and must not write it down."""
+    both = faults.offices(tmp_path, kind)
+    with monkeypatch.context() as patch:
+        patch.setattr("accord.secure.ot.engine.run_b", inventing)
+        result = faults.link(both)[Side.A]
+    assert isinstance(result, PeerError) or result is None, result
+    assert not both[Side.A].out.exists()
+    faults.require_done(faults.link(both), both, EXPECTED[kind])
+
+
+def forged(number: int, frame: bytes, before: list[bytes]) -> bytes:
+    """B's signature is none."""
+    return bytes(64) if len(frame) == 64 and before and len(before[-1]) != 64 else frame
+
+
+def resumed(both: dict[Side, Office], name: str, meddle: Callable[[Party[Linked]], Party[Linked]]) -> Ending:
+    """Both go on with a run, or link where there is none, and B meddles."""
+    if not name:
+        parties = faults.linking(both)
+        return faults.drive(parties | {Side.B: meddle(parties[Side.B])}, Wire(told=True))
+    with reopen(both[Side.A].state, name) as own, reopen(both[Side.B].state, name) as partner:
+        parties = {Side.A: go_on(*own, faults.Line()), Side.B: meddle(go_on(*partner, faults.Line()))}
+        return faults.drive(parties, Wire(told=True))
+
+
+@pytest.mark.usefixtures("quick")
+def test_three_wrong_answers_close_the_run(tmp_path: Path) -> None:
+    both, name = faults.cut_run(tmp_path, 20, "plain")
+    state = both[Side.A].state
+    for wrong, kind in ((1, PeerError), (2, PeerError), (3, ClosedError)):
+        error = resumed(both, name, partial(tampered, change=forged))[Side.A]
+        assert type(error) is kind
+        assert open_run(state, name).manifest.wrong == wrong
+    before = faults.stored(both[Side.A], name)
+    with pytest.raises(ClosedError):
+        faults.resume(both, name)
+    assert faults.stored(both[Side.A], name) == before
+    assert find_waiting(state) == []
+    # The way out costs nothing, since the release is that of a snapshot.
+    faults.require_done(faults.link(both), both, EXPECTED["plain"])
+
+
+def leaving(party: Party[Linked]) -> Party[Linked]:
+    """B up to A's disclosed records, which it takes; it goes without showing its own."""
+    answer: Buffer | None = None
+    while True:
+        effect = party.send(answer) if answer is not None else next(party)
+        answer = None
+        if isinstance(effect, Receive):
+            answer = yield effect
+            if bytes(answer[:16]) == b"accord disclosed":
+                break
+        elif bytes(effect.buffer[:16]) != b"accord disclosed":
+            yield effect
+    return Linked.__new__(Linked)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
+def test_to_take_records_and_go_three_times_closes_the_run(kind: str, tmp_path: Path) -> None:
+    """A cut before the disclosure is not counted."""
+    both = faults.offices(tmp_path, kind)
+    faults.link(both, Wire(frames=14, told=True))
+    name = faults.the_run(both)
+    for wrong, error in ((1, WithheldError), (2, WithheldError), (3, ClosedError)):
+        assert type(resumed(both, name, leaving)[Side.A]) is error
+        assert open_run(both[Side.A].state, name).manifest.wrong == wrong
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("kind", ["routed", "cascade"])
+def test_so_does_who_names_records_and_keeps_the_pairs(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could name others in every attempt, beyond `most_matches`."""
+    both, real = faults.offices(tmp_path, kind), Naming._exchange
+
+    def leave(self: Naming, *given: Any) -> Party[Any]:
+        shown = yield from real(self, *given)
+        if self._own.side is Side.A:
+            raise faults.Line().lost("was cut")
+        return shown
+
+    monkeypatch.setattr(Naming, "_exchange", leave)
+    found = [faults.again(both, Wire(told=True))[Side.B] for _ in range(3)]
+    assert [type(one) for one in found] == [WithheldError, WithheldError, ClosedError]
+
+
+# -- against a process ---------------------------------------------------------------------------------------
+
+
+def require_bounded(found: Lied, code: int = 7) -> None:
+    assert found.code == code, found.said
+    assert "unexpected" not in found.said
+    assert found.memory < GIB, f"{found.memory >> 20} MiB"
+    assert found.seconds < SECONDS
+
+
+def some(names: Iterable[str], *fast: str) -> list[Any]:
+    """All of them; those that are not named are slow."""
+    return [name if name in fast else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def disagreeing(content: bytes) -> Liar:
+    def liar(office: Office, channel: TlsChannel) -> None:
+        def party() -> Party[None]:
+            yield from receive(HELLO)
+            yield Send(hello(digest=bytes(32)))
+            size = int.from_bytes(bytes((yield Receive(8))), "little")
+            yield Send(number(len(content)))
+            yield from receive(size)
+            yield Send(content)
+            yield from receive(1)
+
+        run(party(), channel)
+
+    return liar
+
+
+AGREEMENTS = {
+    "dotted keys": ("a." * 500 + "a = 1\n") * (4 * MIB // 1006),
+    "as many tables as are allowed": "".join(f"[t{i}.b.c.d.e.f.g.h]\n" for i in range(6_000)),
+    "lists": "a = [" + "[]," * MIB + "]",
+    "as many columns as are allowed": "disclose.A = [" + '"",' * (1 << 19) + "]",
+    "one rule": 'rule = "' + "(" * (4 * MIB - 20) + '"',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AGREEMENTS)
+def test_an_agreement_that_is_made_to_be_large(name: str, tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    require_bounded(lie(both, disagreeing(AGREEMENTS[name].encode())), 3)
+    assert not both[Side.A].ledger.runs()
+
+
+def wide(folder: Path, kind: str, rows: int) -> dict[Side, Office]:
+    """Two organisations with so many records, which all match."""
+    both = faults.offices(folder, kind)
+    for side, office in both.items():
+        lines = [f"{side.value}{i},{i % 16},{i // 16 % 16}\n" for i in range(rows)]
+        office.data.write_text("id,x,y\n" + "".join(lines))
+    return both
+
+
+def honest(office: Office, channel: TlsChannel) -> Linked:
+    return run(begin(office.ready(), channel), channel)
+
+
+def changing(change: Change) -> Liar:
+    return lambda office, channel: run(tampered(begin(office.ready(), channel), change), channel)
+
+
+def shown(message: Buffer) -> int | None:
+    """How many records a message announces, if it does; the engine's messages may be as short."""
+    if len(message) != 16:
+        return None
+    count, size = np.frombuffer(message, dtype="<u8").tolist()
+    return count if count < 1000 and size < GIB else None
+
+
+def announced(records: int | None, content: Callable[[int], bytes], least: int = 0) -> Liar:
+    """B shows as many records as it has, or so many, in this content, once they are more than `least`."""
+
+    def liar(office: Office, channel: TlsChannel) -> None:
+        def party() -> Party[Any]:
+            answer: Any = None
+            own = begin(office.ready(), channel)
+            body: bytes | None = None
+            while True:
+                effect = own.send(answer)
+                answer = None
+                if isinstance(effect, Send) and body is not None:
+                    yield Send(body)
+                    body = None
+                elif isinstance(effect, Send) and (count := shown(effect.buffer) or 0) > least:
+                    body = content(count)
+                    yield Send(np.array([records or count, len(body)], "<u8").tobytes())
+                else:
+                    answer = yield effect
+
+        run(party(), channel)
+
+    return liar
+
+
+def swollen(office: Office, channel: TlsChannel) -> None:
+    """B's columns are as long as those of its records may be; at their very end stands what is no text."""
+    true = disclosed.encode
+
+    def encode(own: disclosed.Disclosed) -> bytes:
+        texts = pa.array(["x" * (MIB - 200)] * len(own), pa.large_string())
+        return true(replace(own, columns=own.columns.set_column(1, "y", texts)))[:-1] + b"\xff"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disclosed, "encode", encode)
+        honest(office, channel)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("liar", [announced(None, lambda count: bytes(count * MIB), 100), swollen])
+def test_a_mebibyte_for_every_record_is_held_once_and_not_kept(liar: Liar, tmp_path: Path) -> None:
+    both = wide(tmp_path, "plain", 500)
+    require_bounded(lie(both, liar))
+    path = both[Side.A].state.run(faults.the_run(both)) / "journal"
+    assert path.stat().st_size < MIB
+
+
+def at(number: int, content: Callable[[bytes], bytes]) -> Liar:
+    """B's n-th message is another."""
+    return changing(lambda n, frame, before: content(frame) if n == number else frame)
+
+
+RUNS: dict[str, Liar] = {
+    "a huge table": at(1, lambda frame: ((1 << 31) - 1).to_bytes(8, "little")),
+    "huge counts": at(3, lambda frame: frame[:32] + b"\x7f" * (len(frame) - 32)),
+    "noise": changing(lambda n, frame, before: os.urandom(len(frame)) if n > 4 else frame),
+    "more records than it has": announced(1 << 40, lambda count: b"x"),
+    "more bytes than records can have": announced(None, lambda count: bytes(2 * count * MIB + 100)),
+    "slots beyond all": announced(None, lambda count: disclosed._TAG + b"\xff" * 4 * count + bytes(1000)),
+    "a wrong signature": changing(forged),
+}
+
+
+@pytest.mark.parametrize("name", some(RUNS, "more bytes than records can have"))
+def test_a_lie_in_a_run(name: str, tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    found = lie(both, RUNS[name])
+    require_bounded(found)
+    run_name = faults.common_run(both)
+    if run_name:
+        assert f"accord resume {run_name}" in found.said
+        assert open_run(both[Side.A].state, run_name).manifest.wrong == 1
+
+
+def again(name: str, change: Change | None, office: Office, channel: TlsChannel) -> Linked:
+    with reopen(office.state, name) as (own, kept):
+        party = go_on(own, kept, channel)
+        return run(tampered(party, change) if change else party, channel)
+
+
+@pytest.mark.slow
+def test_a_run_is_resumed_after_two_lies_and_closed_by_the_third(tmp_path: Path) -> None:
+    """Each lie ends the process that is lied to with 7; then it has the pairs, or the run is over."""
+    for third in (None, forged):
+        both = faults.offices(tmp_path / str(third))
+        require_bounded(lie(both, changing(forged)))
+        name = faults.the_run(both)
+        require_bounded(lie(both, partial(again, name, forged), name))
+        require_bounded(lie(both, partial(again, name, third), name), 7 if third else 0)
+        assert both[Side.A].out.exists()
+    with processes.ended() as start:
+        assert start(both[Side.A], "resume", name, "--listen", "127.0.0.1:0").end()[0] == 7

@@ -1,12 +1,8 @@
-"""Two organisations over TLS on loopback: same output as `simulate`."""
+"""A linkage over TLS and in memory: what both get, what ends it for good, and what ends it before anybody is
+called."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import threading
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,28 +11,47 @@ import pyarrow as pa
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.cli.link import _show as show
 from accord.errors import (
+    AccordError,
+    AccountError,
+    BudgetError,
+    ClosedByChanceError,
+    ClosedUnequalError,
+    DataError,
+    DeclinedError,
+    DifferentAgreementError,
+    NoTableError,
+    RefusedError,
+    SnapshotError,
+    StateError,
     StoppedError,
     TooManyMatchesError,
+    UnequalError,
+    UsageError,
 )
-from accord.notices import Done, Progress, encode_notice
+from accord.notices import Done, Notice, Progress
+from accord.peer import handshake
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
-from accord.protocols.parts import slots
-from accord.run.link import Linked
+from accord.protocols import routing
+from accord.protocols.parts import own_side, slots
 from accord.run.offer import Offer
 from accord.run.receipt import read_receipt
+from accord.run.request import Output
+from accord.run.stages import Linked, begin
+from accord.run.verbs import link, resume
+from accord.secure.okvs.tables import failed
+from accord.secure.prf import oblivious, programmed
 from accord.side import Side
-from accord.simulation.pair import simulate
 from accord.state.ledger import Ledger
 from accord.state.runs import find_unfinished, open_run
 from accord.table.layout import Layout
-from tests.cli import terminal
-from tests.protocols.worlds import WITHOUT_INDEX, agreement
-from tests.run import worlds
+from tests.protocols.worlds import agreement
+from tests.run import cheats, faults, worlds
+from tests.run.faults import Line, Office, Wire
 
+pytestmark = pytest.mark.usefixtures("quick")
 Both = tuple[worlds.Organisation, worlds.Organisation]
 
 
@@ -45,228 +60,72 @@ def both(tmp_path: Path) -> Both:
     return worlds.introduce(tmp_path, agreement())
 
 
-def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
-    agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": 1}})
-    a, b = worlds.link_both(*both, agreed)
-    assert isinstance(a, TooManyMatchesError)
-    assert a.exit_code == 14
-    assert "More than 1 of your records match, and the agreement lets bob see no more of them" in str(a)
-    assert isinstance(b, StoppedError)
-    assert "alice stopped: more of its records match than the agreement lets it show" in str(b)
-    assert "agree on another; then both link again" in str(b)
-    for own in both:
-        (row,) = Ledger(own.state.database).runs()
-        assert row.paid, "what was charged stands"
-        assert open_run(own.state, row.run).manifest.state == "most_matches"
-        assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
-        where = "--state", str(own.state.folder)
-        listed = terminal.accord(own.state.folder, *where, "runs")
-        assert "ended by most_matches" in " ".join(listed.stdout.split())
-        assert "Go on with" not in listed.stderr
-        (told,) = json.loads(terminal.accord(own.state.folder, *where, "runs", "--json").stdout)
-        assert (told["ended"], told["done"], told["closed"]) == ("most_matches", False, False)
-        # No run waits: it is not chosen, and by its name it is told what comes of it.
-        assert "No run waits" in terminal.accord(own.state.folder, *where, "resume").stderr
-        named = terminal.accord(own.state.folder, *where, "resume", row.run, "--data", "none.csv")
-        assert "It would end there again" in " ".join(named.stderr.split())
+def agreed_on(folder: Path, agreed: Agreement) -> dict[Side, Office]:
+    """The offices of faults under another agreement."""
+    found = faults.offices(folder)
+    for office in found.values():
+        office.agreement = agreed
+    return found
 
 
-def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
-    both: Both, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its time follows the texts of the table, and a partner would see it."""
+# -- what both get -------------------------------------------------------------------------------------------
+
+
+def test_both_sides_over_tls(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked once, told in order, the same output and receipt. The digest of a table, whose time follows its
+    texts, is made before anybody is called."""
     made: list[str] = []
+    offers: list[Offer] = []
     parts = slots._table_parts
 
     def walk(records: Any) -> Any:
         made.append("digest")
         return parts(records)
 
-    def yes(offer: Offer) -> bool:
+    def confirm(offer: Offer) -> bool:
         made.append("asked")
+        offers.append(offer)
         return True
 
     monkeypatch.setattr(slots, "_table_parts", walk)
-    worlds.link_both(*both, agreement(), a_options={"confirm": yes}, b_options={"confirm": yes})
-    assert sorted(made) == ["asked", "asked", "digest", "digest"]
-    assert made[0] == "digest"
-    assert made[-1] == "asked"
-
-
-def one_to_one(agreed: Agreement) -> Agreement:
-    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": "pairs"})
-
-
-@pytest.mark.parametrize(
-    "agreed",
-    [
-        agreement(),
-        agreement(style="replicate"),
-        agreement(greedy=False),
-        agreement(protocol="all-pairs"),
-        agreement(rule=WITHOUT_INDEX, sort=False),
-        agreement(prune=20),
-        agreement(protocol="psi", rule="same(x)"),
-        one_to_one(agreement(protocol="all-pairs", rule="within(x, 8)")),
-        one_to_one(agreement(greedy=False, rule="within(x, 8) and within(y, 8)")),
-    ],
-    ids=[
-        *("laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"),
-        *("psi", "one to one", "one to one, not greedy"),
-    ],
-)
-def test_both_sides_hold_what_simulate_finds(
-    both: Both, agreed: Agreement, capsys: pytest.CaptureFixture[str]
-) -> None:
-    left, right = worlds.link_both(*both, agreed)
+    Ledger(both[0].state.database).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
+    outs = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    left, right = worlds.link_both(
+        *both,
+        a_options={"confirm": confirm, "dataset": "mine", "out": outs[0]},
+        b_options={"confirm": confirm, "out": outs[1]},
+    )
     assert isinstance(left, Linked), left
     assert isinstance(right, Linked), right
-    assert left.pairs.equals(right.pairs)
-    tables = worlds.table(worlds.A_ROWS, "a"), worlds.table(worlds.B_ROWS, "b")
-    expected = simulate(*tables, agreed).pairs.sort_by([("id_a", "ascending"), ("id_b", "ascending")])
-    if not getattr(agreed.protocol, "prune", 0):
-        assert left.pairs.equals(expected.combine_chunks())
-        assert left.matches > 0
+    assert sorted(made) == ["asked", "asked", "digest", "digest"]
+    assert (made[0], made[-1]) == ("digest", "asked")
+    offer = next(one for one in offers if one.account.budget.runs == 9)
+    assert offer.cost == offer.event.cost == left.charged
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert not list(tmp_path.glob(".*")), "a half-written file is left"
     assert (left.run, left.comparisons, left.bytes) == (right.run, right.comparisons, right.bytes)
     receipts = [read_receipt(end.receipt).facts for end in (left, right)]
     assert receipts[0] == receipts[1]
-    assert (receipts[0]["run"], receipts[0]["agreement"]) == (left.run, agreed.digest)
-    assert (receipts[0]["matches"], receipts[0]["comparisons"]) == (left.matches, left.comparisons)
+    assert (receipts[0]["run"], receipts[0]["matches"]) == (left.run, left.matches)
     for own in both:
         events = [notice.event for notice in own.told if not isinstance(notice, Progress)]
         assert events[-3:] == ["connected", "charged", "done"]
-        assert own.heard(Done)[0].matches == left.matches
-        assert own.heard(Done)[0].matches_found == left.matches_found == receipts[0].get("matches_found")
-    if agreed.one_to_one:
-        assert left.matches < (left.matches_found or 0)
-        assert f"{left.matches} kept one to one of {left.matches_found} found" in repr(left)
-        show(replace(left, out=Path("pairs.csv")), as_json=False, raw=False)
-        told = f"in pairs.csv, kept one to one of {left.matches_found} found."
-        assert told in capsys.readouterr().out
+        (done,) = own.heard(Done)
+        assert (done.matches, done.comparisons, done.bytes) == (left.matches, left.comparisons, left.bytes)
 
 
-def test_the_done_event_has_what_scripts_read(both: Both) -> None:
-    left, _ = worlds.link_both(*both)
-    (notice,) = both[0].heard(Done)
-    done = json.loads(encode_notice(notice))
-    assert {"matches", "comparisons", "bytes", "seconds", "epsilon", "delta"} <= set(done)
-    assert (done["epsilon"], done["charged_epsilon"]) == (
-        float(left.cost.epsilon),
-        float(left.charged.epsilon),
-    )
-    assert done["epsilon"]
-
-
-def test_a_snapshot_is_charged_once_and_keeps_its_noise(both: Both) -> None:
-    named = {"snapshot": "2026-11"}
-    first, _ = worlds.link_both(*both, a_options=named)
-    again, _ = worlds.link_both(*both, a_options={"snapshot": "2026\N{FULLWIDTH HYPHEN-MINUS}11"})
-    assert first.run != again.run
-    assert first.charged == first.cost
-    assert float(again.charged.epsilon) == 0
-    assert again.cost == first.cost
-    runs = Ledger(both[0].state.database).runs()
-    assert [run.paid for run in runs] == [True, False]
-    assert runs[0].drawing == runs[1].drawing, "the same release has other noise"
-    assert [run.snapshot for run in runs] == ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"]
-    assert again.pairs.equals(first.pairs)
-    # B named none, so each of its runs was drawn and charged.
-    theirs = Ledger(both[1].state.database).runs()
-    assert [run.paid for run in theirs] == [True, True]
-    assert theirs[0].drawing != theirs[1].drawing
-
-
-def test_the_parties_names_decide_nothing(both: Both) -> None:
+def test_the_parties_names_decide_nothing(tmp_path: Path) -> None:
     """Whoever writes the agreement may call the owner what it likes: the account is the owner's."""
-    plain = agreement().model_dump(mode="json")
+    found = faults.offices(tmp_path)
+    plain = found[Side.A].agreement.model_dump(mode="json")
     for name in ("alice", "Alice", "ALICE"):
-        renamed = Agreement.model_validate(plain | {"parties": {"A": name, "B": plain["parties"]["B"]}})
-        add_partner(both[1].state, name, both[0].card)
-        left, _ = worlds.link_both(*both, renamed, a_options={"snapshot": "2026-11"})
-        assert isinstance(left, Linked), left
-    runs = Ledger(both[0].state.database).runs()
+        for office in found.values():
+            office.agreement = Agreement.model_validate(plain | {"parties": {"A": name, "B": "bob"}})
+        add_partner(found[Side.B].state, name, faults.card(found[Side.A]))
+        faults.require_linked(faults.link(found))
+    runs = found[Side.A].ledger.runs()
     assert [run.paid for run in runs] == [True, False, False]
-    assert {run.dataset for run in runs} == {worlds.ACCOUNT}
-
-
-@pytest.mark.parametrize(
-    "ending", ["parquet", *(pytest.param(ending, marks=pytest.mark.slow) for ending in ("csv", "arrow"))]
-)
-def test_the_output_is_written_whole_and_the_same_on_both_sides(
-    both: Both, tmp_path: Path, ending: str
-) -> None:
-    outs = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
-    left, right = worlds.link_both(*both, a_options={"out": outs[0]}, b_options={"out": outs[1]})
-    assert isinstance(left, Linked), left
-    assert isinstance(right, Linked), right
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-    assert not list(tmp_path.glob(".*")), "a half-written file is left"
-
-
-def test_the_offer_tells_what_is_spent_and_learnt(both: Both) -> None:
-    Ledger(both[0].state.database).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
-    seen: list[Offer] = []
-
-    def confirm(offer: Offer) -> bool:
-        seen.append(offer)
-        return True
-
-    worlds.link_both(*both, a_options={"confirm": confirm, "dataset": "mine"})
-    (offer,) = seen
-    assert offer.cost == offer.event.cost
-    assert offer.account.left is not None
-    assert offer.account.budget.runs == 9
-    assert any("how many records" in line for line in offer.learned)
-    assert offer.partner == agreement().party(Side.B)
-    from accord.run.offer import describe
-
-    said = describe(offer)
-    for part in ("This spends  ε = ", "left: ε = 5", "9 runs", "will learn about your table"):
-        assert part in said
-
-
-# -- from the command line ----------------------------------------------------------------------------------
-
-
-def test_two_processes_from_the_command_line(both: Both, tmp_path: Path) -> None:
-    """One listens at a port of its choice, the other connects; events end with `done`."""
-    import pyarrow.csv
-
-    agreed = agreement()
-    (tmp_path / "agreement.toml").write_text(agreed.to_toml())
-    for side, rows in ((Side.A, worlds.A_ROWS), (Side.B, worlds.B_ROWS)):
-        pyarrow.csv.write_csv(worlds.table(rows, side.value.lower()), tmp_path / f"{side.value}.csv")
-
-    def start(own: worlds.Organisation, *way: str) -> subprocess.Popen[str]:
-        side = own.side
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "accord", "--state", str(own.state.folder)),
-                *("link", f"{side.value}.csv", *way, "--yes", "--json"),
-                *("--agreement", "agreement.toml", "--partner", agreed.party(side.other)),
-                *("--out", f"out-{side.value}.csv"),
-            ],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    a = start(both[0], "--listen", "[::1]:0")
-    watchdog = threading.Timer(120, a.kill)
-    watchdog.start()
-    assert a.stdout is not None
-    listening = json.loads(a.stdout.readline())
-    b = start(both[1], "--connect", f"[::1]:{listening['port']}")
-    ends = [process.communicate(timeout=120) for process in (b, a)]
-    watchdog.cancel()
-    assert (a.returncode, b.returncode) == (0, 0), ends
-    for out, err in ends:
-        last = json.loads(out.splitlines()[-1])
-        assert last["event"] == "done"
-        assert last["matches"] == 2
-        assert err == ""
-    assert (tmp_path / "out-A.csv").read_bytes() == (tmp_path / "out-B.csv").read_bytes()
+    assert {run.dataset for run in runs} == {"table"}
 
 
 def for_people() -> Agreement:
@@ -281,39 +140,205 @@ def of_people(*who: str) -> pa.Table:
     return worlds.table(worlds.A_ROWS, "a").append_column("who", pa.array(who))
 
 
-def test_a_promise_to_people(both: Both) -> None:
+def test_a_promise_to_people(tmp_path: Path) -> None:
     """What is charged says whom it is for, and a run that goes on knows the column again."""
-    mine = {"data": of_people("p", "q", "p", "r"), "layout": Layout(person="who")}
-    left, right = worlds.link_both(*both, for_people(), a_options=mine)
-    assert isinstance(left, Linked), left
-    assert isinstance(right, Linked), right
-    plain, _ = worlds.link_both(*both, agreement())
-    assert left.pairs == plain.pairs
-    events = [run.event for run in Ledger(both[0].state.database).runs()]
-    assert sorted(getattr(event, "records_per_person", 1) for event in events) == [1, 2]
-    assert open_run(both[0].state, left.run).manifest.request.read_layout().person == "who"
-    parties = read_receipt(left.receipt).facts["parties"]
+    found = agreed_on(tmp_path, for_people())
+    office = found[Side.A]
+    head, *rows = office.data.read_text().splitlines()
+    lines = [f"{head},who", *(f"{row},p{number // 2}" for number, row in enumerate(rows))]
+    office.data.write_text("\n".join(lines) + "\n")
+    office.layout = Layout(person="who")
+    linked = faults.require_linked(faults.link(found))
+    (run,) = office.ledger.runs()
+    assert getattr(run.event, "records_per_person", 1) == 2
+    assert open_run(office.state, linked[Side.A].run).manifest.request.read_layout().person == "who"
+    parties = read_receipt(linked[Side.A].receipt).facts["parties"]
     assert parties["A"]["records_per_person"] == 2
     assert "records_per_person" not in parties["B"], "for one record receipts are what they were"
-    said = terminal.accord(left.receipt.parent, "--state", str(both[0].state.folder), "receipt", "receipt")
-    assert said.stdout.count("for each person with up to 2 records;") == 1
 
 
-def test_people_from_the_command_line(both: Both, tmp_path: Path) -> None:
-    """Without the column, or with somebody who has too many records, nobody is called: the port is never
-    opened, and the error says what to do."""
-    import pyarrow.csv
+# -- what ends it for good -----------------------------------------------------------------------------------
 
-    (tmp_path / "agreement.toml").write_text(for_people().to_toml())
-    pyarrow.csv.write_csv(of_people("p", "p", "q", "p"), tmp_path / "a.csv")
-    link = ("link", "a.csv", "--agreement", "agreement.toml", "--partner", agreement().party(Side.B))
-    typed = ("--state", str(both[0].state.folder), *link, "--listen", "127.0.0.1:0", "--yes")
-    done = terminal.accord(tmp_path, *typed)
-    assert done.returncode == 2, done.stderr
-    assert "Name that column with --person" in done.stderr
-    (tmp_path / "a.csv.layout.toml").write_text('person = "who"\n')
-    done = terminal.accord(tmp_path, *typed)
-    assert done.returncode == 4, done.stderr
-    assert "rows 1, 2, 4, column 'who'" in done.stderr
-    assert "more than 2 records" in done.stderr
-    assert worlds.untouched(*both)
+
+def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
+    agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": 1}})
+    a, b = worlds.link_both(*both, agreed)
+    assert (type(a), type(b), b.exit_code) == (TooManyMatchesError, StoppedError, 14)
+    for own in both:
+        (row,) = Ledger(own.state.database).runs()
+        assert row.paid, "what was charged stands"
+        assert open_run(own.state, row.run).manifest.state == "most_matches"
+        assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
+
+
+def fails(*arguments: object) -> object:
+    raise failed("their rows are dependent")
+
+
+CLOSED: dict[str, tuple[str, tuple[Any, str], Side]] = {
+    "the asker's bins": ("routed", (routing, "place"), Side.A),
+    "the lister's store": ("routed", (programmed, "Encoder"), Side.B),
+    "an intersection": ("psi", (oblivious, "Encoder"), Side.A),
+}
+"""What is linked, what cannot be made, and for whom."""
+
+
+@pytest.mark.parametrize("case", CLOSED)
+def test_a_table_that_cannot_be_made_closes_the_run(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No attempt follows, on either side [MATHS §10.4]; a new run has other seeds."""
+    kind, where, side = CLOSED[case]
+    agreed = faults.agreement(kind)
+    both = worlds.introduce(tmp_path, agreed)
+    with monkeypatch.context() as patch:
+        patch.setattr(*where, fails)
+        ends = dict(zip(Side, worlds.link_both(*both, agreed), strict=True))
+    assert [type(ends[one]) for one in (side, side.other)] == [NoTableError, StoppedError]
+    require_closed(both, ends, "no_table", ClosedByChanceError)
+    assert all(isinstance(end, Linked) for end in worlds.link_both(*both, agreed))
+
+
+def test_answers_that_differ_close_the_run(tmp_path: Path) -> None:
+    """A wrong table makes one answer in four wrong: of some hundred pairs none is once in 10^12."""
+    agreed = faults.agreement("dual")
+    both = worlds.introduce(tmp_path, agreed)
+    a, b = (
+        {"data": worlds.table(10 * rows, name)} for rows, name in ((worlds.A_ROWS, "a"), (worlds.B_ROWS, "b"))
+    )
+    with cheats.garble_wrongly():
+        ends = dict(zip(Side, worlds.link_both(*both, agreed, a_options=a, b_options=b), strict=True))
+    assert [type(end) for end in ends.values()] == [UnequalError, StoppedError]
+    require_closed(both, ends, "unequal", ClosedUnequalError)
+    assert all(isinstance(end, Linked) for end in worlds.link_both(*both, agreed))
+
+
+def require_closed(both: Both, ends: dict[Side, Any], state: str, error: type[AccordError]) -> None:
+    """On both sides, which end with one exit code and are not told to resume."""
+    for own in both:
+        end = ends[own.side]
+        assert end.exit_code == error.exit_code
+        assert "resume" not in "".join([str(end), *getattr(end, "__notes__", ())])
+        (row,) = Ledger(own.state.database).runs()
+        found = open_run(own.state, row.run).manifest
+        assert (found.state, found.closed, found.wrong) == (state, True, 0)
+        with pytest.raises(error):
+            resume(row.run, state=own.state.folder, connect="127.0.0.1:1")
+
+
+def test_different_agreements_show_both_what_differs(tmp_path: Path) -> None:
+    found = faults.offices(tmp_path)
+    parties = faults.linking(found)
+    found[Side.B].agreement = faults.agreement("plain")
+    parties[Side.B] = begin(found[Side.B].ready(), Line())
+    for error in faults.drive(parties, Wire()).values():
+        assert isinstance(error, DifferentAgreementError), error
+        assert any("greedy" in line for line in error.differences), error
+    assert not any(office.ledger.runs() or office.run for office in found.values())
+
+
+@pytest.mark.parametrize("version", [handshake.WIRE - 1, handshake.WIRE + 5])
+def test_another_protocol_version_is_refused(version: int, tmp_path: Path) -> None:
+    found = faults.offices(tmp_path)
+
+    def other(number: int, frame: bytes, before: list[bytes]) -> bytes:
+        return frame[:8] + version.to_bytes(2, "little") + frame[10:] if number == 1 else frame
+
+    ending = faults.link(found, Wire(change=other, told=True))
+    assert isinstance(ending[Side.A], RefusedError)
+    assert not any(office.ledger.runs() or office.run for office in found.values())
+
+
+# -- before anybody is called --------------------------------------------------------------------------------
+
+
+def never(offer: Offer) -> bool:
+    raise AssertionError("nobody was to be asked")
+
+
+def decline(offer: Offer) -> bool:
+    return False
+
+
+def answer_no(offer: Offer) -> Any:
+    return "no"
+
+
+def refused(own: worlds.Organisation, **asked: Any) -> AccordError:
+    """What `link` raises that calls nobody and leaves nothing."""
+    given = worlds.options(own, worlds.A_ROWS, agreement()) | {"confirm": never, "listen": "127.0.0.1:0"}
+    given |= {"tell": own.told.append} | asked
+    with pytest.raises(AccordError) as caught:
+        link(given.pop("data"), given.pop("agreement"), **given)
+    assert not own.told
+    assert worlds.untouched(own)
+    return caught.value
+
+
+WRONG = pa.table({"id": ["a"], "x": ["not a number"], "y": ["1"]})
+EMPTY = worlds.table(worlds.A_ROWS, "a").slice(0, 0)
+REFUSED: dict[str, tuple[dict[str, Any], type[AccordError]]] = {
+    "an account that nobody made": ({"dataset": "tabel"}, AccountError),
+    "the owner declines": ({"confirm": decline}, DeclinedError),
+    "an answer that is neither yes nor no": ({"confirm": answer_no}, UsageError),
+    "faulty data": ({"data": WRONG}, DataError),
+    "no records": ({"data": EMPTY}, DataError),
+    "no batches": ({"data": EMPTY.to_reader()}, DataError),
+    "no way to the partner": ({"listen": ""}, UsageError),
+    "two ways to the partner": ({"connect": "h:1"}, UsageError),
+    "no address": ({"listen": "nonsense"}, UsageError),
+    "no party of the agreement": ({"partner": "nobody"}, UsageError),
+    "a mapped name that was not agreed on": ({"layout": Layout(columns={"xx": "y"})}, UsageError),
+    "people without their column": ({"agreement": for_people()}, UsageError),
+    "people with too many records": (
+        {"agreement": for_people(), "data": of_people(*"ppqp"), "layout": Layout(person="who")}, DataError
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_ends_a_linkage_before_anybody_is_called(case: str, both: Both) -> None:
+    asked, kind = REFUSED[case]
+    error = refused(both[0], **asked)
+    assert isinstance(error, kind), repr(error)
+    if case == "people with too many records":
+        assert isinstance(error, DataError)
+        assert error.faults[0].place == "rows 1, 2, 4, column 'who'"
+
+
+def test_a_budget_that_is_too_small_and_a_table_that_is_too_large(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert own_side.MOST_RECORDS == 2**31 - 1, "slots keep the numbers of records in 32 bits"
+    ledger = Ledger(both[0].state.database)
+    ledger.set_budget(worlds.ACCOUNT, Budget(Cost(Fraction("0.01"), Fraction("1e-9"))))
+    assert isinstance(refused(both[0]), BudgetError)
+    monkeypatch.setattr(own_side, "MOST_RECORDS", len(worlds.A_ROWS) - 1)
+    assert isinstance(refused(both[0]), DataError)
+
+
+def test_a_snapshots_name_is_declared_before_anybody_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second table under it is refused there, too."""
+    found, told = faults.offices(tmp_path), list[Notice]()
+    office = found[Side.A]
+    faults.link(found)
+
+    def linked(**asked: Any) -> None:
+        request = office.request(output=Output(), **asked)
+        given = {"partner": "bob", "state": office.state.folder, "listen": "127.0.0.1:0", "tell": told.append}
+        link(request.data, request.agreement, snapshot=request.snapshot, confirm=lambda _: True, **given)
+
+    def full(*given: object) -> None:
+        raise StateError(path="", reason="", mend="")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "declare", full)
+        with pytest.raises(StateError):
+            linked()
+    office.data.write_text(office.data.read_text().replace("A7,10,10", "A7,3,10"))
+    with pytest.raises(SnapshotError):
+        linked()
+    assert not told
+    assert len(office.ledger.runs()) == 1

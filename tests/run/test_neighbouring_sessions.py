@@ -7,19 +7,15 @@ what is compared. The controls show that a party which departs from the protocol
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.fields.load import load_records
 from accord.side import Side
 from tests.run import faults
-from tests.run.session_side import Plan, true_counts
+from tests.run.session_side import Plan
 from tests.run.sessions import Rows, Seen, Session, World
 
 A: Rows = [(f"A{i}", x, y) for i, (x, y) in enumerate(faults.A_ROWS)]
@@ -153,17 +149,6 @@ def test_how_many_records_are_uncovered_is_not_seen(side: Side, world: World) ->
     assert seen.differs(other) == []
 
 
-@pytest.mark.slow
-def test_the_terminal_of_the_partner_shows_the_same(world: World, plain: Seen) -> None:
-    seen = [
-        world.hold(session(agreement(), instead=instead, typed=()))
-        for instead in (None, *(one[Side.B] for one in INSTEAD.values()))
-    ]
-    assert "6 matching pairs" in str(seen[0].printed)
-    assert [seen[0].differs(other) for other in seen[1:]] == [[], []]
-    assert set(plain.differs(seen[0])) == {"printed"}
-
-
 PERSON: Rows = [("P/1", 0, 9), ("P/2", 14, 3)]
 OTHER_PERSON: Rows = [("Q/1", 8, 8), ("Q/2", None, 3)]
 
@@ -212,52 +197,6 @@ def test_a_run_that_is_cut_and_resumed_looks_the_same(agreed: Agreement, cut: in
         seen.append((first, second))
     for first, second in seen[1:]:
         assert (seen[0][0].differs(first), seen[0][1].differs(second)) == ([], [])
-
-
-WIDE = {"type": "number", "min": 0, "max": 1023, "step": 1, "missing": "skip"}
-LARGER = ("plain", "greedy", "all-pairs", "routed", "psi", "a count")
-
-
-def larger(kind: str) -> Agreement:
-    """The same for points of a wider field, of which many lie in each of 16 cells."""
-    wide = KINDS[kind].model_dump(mode="json") | {"fields": {"x": WIDE, "y": WIDE}}
-    text = json.dumps(wide).replace('"cell": "8"', '"cell": "256"')
-    return Agreement.model_validate(json.loads(text))
-
-
-def larger_tables() -> dict[Side, Rows]:
-    """Thirty points that both have; all others are at least two steps apart, and share no x and no y."""
-    rng = np.random.default_rng(1)
-    x, y = rng.permutation(1024), 4 * rng.permutation(256)
-    a = [(f"A{i}", int(x[i]), int(y[i])) for i in range(200)]
-    shared = [(f"B{i}", px, py) for i, (_, px, py) in enumerate(a[:30])]
-    return {
-        Side.A: a,
-        Side.B: [*shared, *((f"B{i}", int(x[i + 200]), int(y[i]) + 2) for i in range(30, 230))],
-    }
-
-
-def counted(agreed: Agreement, side: Side, rows: Rows) -> Any:
-    names, x, y = zip(*rows, strict=True)
-    table = pa.table({"id": names, "x": pa.array(x, pa.int64()), "y": y})
-    records = load_records(table, agreed.fields, agreed.salt, ["x", "y"])
-    return true_counts(agreed.protocol.release(agreed.task, side, records.size), records)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", LARGER)
-def test_larger_tables_look_the_same(kind: str, world: World) -> None:
-    """Some hundred records, so that a bin has many and rounds are full."""
-    agreed, rows = larger(kind), larger_tables()
-    tables = [[*rows[Side.B][:-1], last] for last in (rows[Side.B][-1], ("b", 512, 1022), ("B229", None, 2))]
-    plans = {side: {"first": [f"{side.value}{i}" for i in range(30)], "answer": 1} for side in Side}
-    if agreed.plan.bins > 1:
-        most = np.max([counted(agreed, Side.B, one) for one in tables], axis=0)
-        plans[Side.A]["counts"] = (counted(agreed, Side.A, rows[Side.A]) + 3).tolist()
-        plans[Side.B]["counts"] = (most + 3).tolist()
-    seen = [world.hold(Session(agreed, rows | {Side.B: one}, plans)) for one in tables]
-    assert seen[0].ends == {Side.A: 0, Side.B: 0}
-    assert [seen[0].differs(other) for other in seen[1:]] == [[], []]
 
 
 CONTROLS = {

@@ -1,36 +1,72 @@
-"""What a run would release: its name follows the agreement and the owner's word, and never the data."""
+"""What a linkage is given, what it would release and spend, and what its owner is told.
+
+The name of a release follows the agreement and the owner's word, and never the data. The screen's words are
+in the transcripts of commands; here is that each fact changes them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import accord
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
+from accord.errors import DeclinedError, UncoveredError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
+from accord.notices import (
+    _KINDS,
+    Charged,
+    Connected,
+    Done,
+    Dropped,
+    Listening,
+    Mended,
+    Notice,
+    Progress,
+    Reading,
+    Waiting,
+)
+from accord.peer.connection import Reach
 from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release
 from accord.protocols.parts.slots import content_digest
-from accord.run.offer import describe, make_offer
+from accord.run import request as request_module
+from accord.run.narrator import Narrator
+from accord.run.offer import Offer, describe, make_offer
+from accord.run.remembered import Remembered, remember
+from accord.run.request import Output, Request, Resumption, WorkerChoice, request_again, store
+from accord.run.stages import Linked
+from accord.run.verbs import link
 from accord.side import Side
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
+from accord.state.manifest import Manifest, decode_manifest
+from accord.table.layout import Layout
 from tests.protocols.test_routed import agreement as routed
 from tests.protocols.worlds import Rows, agreement, records
+from tests.run import faults, worlds
+from tests.run.faults import Wire
 from tests.spent import Spent
 
 ROWS: Rows = [(1, 1), (9, 9)]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+# -- the name of a release -----------------------------------------------------------------------------------
 
 
 def release(agreed: Agreement, side: Side, held: Records) -> Release:
@@ -60,7 +96,8 @@ def changed(**changes: Any) -> Agreement:
     return Agreement.model_validate(plain)
 
 
-def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=9))
+def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is(rows: Rows) -> None:
     same = [
         changed(parties__B="another partner"),
         changed(protocol__greedy=False),
@@ -69,36 +106,13 @@ def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
         changed(disclose__A=["x"]),
         changed(salt="11111111"),
     ]
-    for agreed in same:
-        assert key(agreed) == key(agreement())
-
-
-@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=9))
-def test_no_name_depends_on_what_is_in_the_table(rows: Rows) -> None:
-    assert key(agreement(), rows=rows) == key(agreement())
-
-
-def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
-    def content(rows: Rows, prefix: str = "r", **changes: Any) -> bytes:
-        return content_digest(agreement().plan, Side.A, records(rows, agreement(), prefix))
-
-    turned = [("r1", 9, 9), ("r0", 1, 1)]
-    table = pa.table({"id": [i for i, _, _ in turned], "x": [9, 1], "y": [9, 1]})
-    agreed = agreement()
-    loaded = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
-    assert content_digest(agreed.plan, Side.A, loaded) == content(ROWS)
-    # Values that move within a cell leave the bins as they are.
-    assert content([(2, 1), (8, 9)]) == content(ROWS)
-    others = [content([(1, 1), (9, 5)]), content([(1, 1)]), content([*ROWS, (3, 3)]), content(ROWS, "s")]
-    left_out = content_digest(agreed.plan, Side.A, replace(loaded, left_out=1))
-    assert len({content(ROWS), left_out, *others}) == 6
+    assert {key(agreed) for agreed in same} == {key(agreement()), key(agreement(), rows=rows)}
 
 
 def test_what_the_counts_depend_on_makes_another_release() -> None:
-    skipping = changed(fields__x__missing="skip")
     other = [
         key(agreement(), Side.B),
-        key(skipping),
+        key(changed(fields__x__missing="skip")),
         key(changed(protocol__A__epsilon="2")),
         key(changed(protocol__A__delta="1e-4")),
         key(changed(protocol__A__noise="gaussian")),
@@ -106,115 +120,6 @@ def test_what_the_counts_depend_on_makes_another_release() -> None:
         key(changed(fields__x__max=19)),
     ]
     assert len({key(agreement()), *other}) == 1 + len(other)
-
-
-def test_all_pairs_draws_nothing() -> None:
-    agreed = agreement(protocol="all-pairs")
-    held = records(ROWS, agreed)
-    found = release(agreed, Side.A, held)
-    assert (ask(agreed).key, found.event) == (None, AllPairs())
-    assert not found.draw(held, Spent()).any()
-
-
-def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
-    agreed = agreement()
-    held = records(ROWS, agreed)
-    draws = [release(agreed, Side.A, held).draw(held, Seeded(seed)) for seed in (1, 1, 2)]
-    assert len(draws[0]) == agreed.plan.bins
-    assert np.array_equal(draws[0], draws[1])
-    assert not np.array_equal(draws[0], draws[2])
-
-
-def test_an_offer_charges_nothing(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-    offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
-    assert offer.cost == offer.event.cost
-    assert (offer.account.runs, offer.snapshot) == (0, "now")
-    assert ledger.runs() == ()
-
-
-def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-    plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
-    assert "Unfinished" not in describe(plain)
-    said = describe(replace(plain, unfinished=("r2",)))
-    assert "Unfinished   a run under this agreement; `accord resume r2` continues it\n" in said
-    assert "continues it; 1 more in `accord runs`\n" in describe(replace(plain, unfinished=("r2", "r1")))
-    assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
-    unlisted = describe(replace(plain, unlisted={"sex": (30, 40)}))
-    assert "Warning: 30 of 40 cells of 'sex' are none of the agreed values." in unlisted
-
-
-def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path: Path) -> None:
-    ledger = Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-    agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
-    for one, bound in ((agreement(), False), (agreed, True)):
-        said = describe(make_offer(one, Side.A, records(ROWS, one), ledger, ask(one)))
-        assert (
-            "This holds against a partner that follows the protocol. One that cheats can learn more" in said
-        )
-        assert ("Shows        at most 1 record (50%); a run ends before one more\n" in said) == bound
-        assert (", but for no more than 50% of all: its id" in said) == bound
-
-
-def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> None:
-    ledger = Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-
-    def said(side: Side, **changes: Any) -> str:
-        agreed = changed(**changes)
-        return describe(make_offer(agreed, side, records(ROWS, agreed), ledger, ask(agreed, side)))
-
-    assert "learned" not in said(Side.A)
-    own, partner = (said(side, learnt_from="A linked") for side in Side)
-    name = agreement().party(Side.A)
-    for text in (own, partner):
-        assert f"Rule         learned from the table of {name} that is linked\n" in text
-    warned = (
-        f"what the rule reveals about this table of {name}, from which its weights and its threshold were "
-        "learned"
-    )
-    assert warned in own
-    assert warned not in partner
-
-
-def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
-    agreed, ledger = agreement(), Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget(None, 3))
-    mine = records(ROWS, agreed)
-
-    def said(asked: Ask) -> str:
-        return describe(make_offer(agreed, Side.A, mine, ledger, asked))
-
-    assert "Snapshot     'now', new\n" in said(ask(agreed))
-    ledger.charge(replace(ask(agreed), run="r1"), lambda: np.array([1]), NOW)
-    again = said(ask(agreed))
-    assert "Snapshot     'now', known\n" in again
-    assert "nothing: the release of 'now' was paid for before; it counts as a run" in again
-    assert "left: unlimited; 2 runs" in again
-    other = replace(ask(agreed), snapshot=Snapshot("nowe", b""))
-    assert "Snapshot     'nowe', new; known: now\n" in said(other)
-    assert "known, but this is another release of it" in said(replace(ask(agreed), place=b"other"))
-    ledger.forget("r1")
-    assert "known, but its noise was forgotten" in said(ask(agreed))
-    without = replace(ask(agreed), snapshot=None)
-    assert "so does every run of a table without `snapshot=`" in said(without)
-
-
-def test_an_offer_warns_when_sums_come_to_hold_for_fewer_records(tmp_path: Path) -> None:
-    plain = agreement().model_dump(mode="json")
-    plain["protocol"]["A"]["records_per_person"] = 3
-    people, ledger = Agreement.model_validate(plain), Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
-    mine = records(ROWS, people)
-    ledger.charge(replace(ask(people), run="r1"), lambda: np.array([1]), NOW)
-    assert "with this run they hold for 1" in describe(
-        make_offer(agreement(), Side.A, mine, ledger, ask(agreement()))
-    )
-    assert "hold for people" not in describe(make_offer(people, Side.A, mine, ledger, ask(people)))
 
 
 def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
@@ -235,29 +140,307 @@ def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
     assert place("00000000", **error) != place("00000000")
 
 
-def test_an_offer_prints_as_the_screen_and_shows_itself_in_a_line(tmp_path: Path) -> None:
-    ledger, agreed = Ledger(Database(tmp_path)), agreement()
-    ledger.set_budget("set", Budget())
-    offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
-    assert str(offer) == describe(offer)
-    assert "What bob will learn about your table:" in str(offer)
-    assert repr(offer).startswith("<Offer: to bob, of 'set', 2 records, spends ε = ")
-    assert "\n" not in repr(offer)
+def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
+    def content(rows: Rows, prefix: str = "r") -> bytes:
+        return content_digest(agreement().plan, Side.A, records(rows, agreement(), prefix))
+
+    agreed, table = agreement(), pa.table({"id": ["r1", "r0"], "x": [9, 1], "y": [9, 1]})
+    loaded = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
+    assert content_digest(agreed.plan, Side.A, loaded) == content(ROWS)
+    # Values that move within a cell leave the bins as they are.
+    assert content([(2, 1), (8, 9)]) == content(ROWS)
+    others = [content([(1, 1), (9, 5)]), content([(1, 1)]), content([*ROWS, (3, 3)]), content(ROWS, "s")]
+    left_out = content_digest(agreed.plan, Side.A, replace(loaded, left_out=1))
+    assert len({content(ROWS), left_out, *others}) == 6
 
 
-def test_an_offer_of_an_answer_says_why_it_is_paid_for_and_what_has_no_promise(tmp_path: Path) -> None:
-    ledger = Ledger(Database(tmp_path))
-    ledger.set_budget("set", Budget())
+def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
+    agreed, plain = agreement(), agreement(protocol="all-pairs")
+    held = records(ROWS, agreed)
+    draws = [release(agreed, Side.A, held).draw(held, Seeded(seed)) for seed in (1, 1, 2)]
+    assert len(draws[0]) == agreed.plan.bins
+    assert np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws[0], draws[2])
+    nothing = release(plain, Side.A, held)
+    assert (ask(plain).key, nothing.event) == (None, AllPairs())
+    assert not nothing.draw(held, Spent()).any()
 
-    def said(output: dict[str, Any]) -> str:
-        plain = agreed.model_dump(mode="json") | {"output": output, "disclose": {"A": [], "B": []}}
-        one = Agreement.model_validate(plain)
-        ledger.charge(replace(ask(one), run=[*output][-1]), lambda: np.array([1]), NOW)
-        return describe(make_offer(one, Side.A, records(ROWS, one), ledger, ask(one)))
 
-    agreed = routed("x")
-    again = said({"answer": "count", "epsilon": "1"})
-    assert "'now', known, but an answer has fresh noise in every run, and is paid for each time" in again
-    assert "promise" not in again
-    exact = said({"answer": "count", "exact": True})
-    assert "This spends  no ε, since an exact answer promises nothing; it counts as a run\n" in exact
+# -- what the owner is told ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    made = Ledger(Database(tmp_path))
+    made.set_budget("set", Budget(None, 3))
+    return made
+
+
+def offer(ledger: Ledger, asked: Ask | None = None, agreed: Agreement | None = None, **more: Any) -> Offer:
+    agreed = agreed or agreement()
+    return make_offer(agreed, Side.A, records(ROWS, agreed), ledger, asked or ask(agreed), **more)
+
+
+def test_an_offer_charges_nothing_and_knows_its_snapshot(ledger: Ledger) -> None:
+    new = offer(ledger)
+    assert (new.cost, new.account.runs, new.snapshot, new.known) == (new.event.cost, 0, "now", ())
+    assert ledger.runs() == ()
+    ledger.charge(replace(ask(agreement()), run="r1"), lambda: np.array([1]), NOW)
+    again = offer(ledger)
+    assert again.cost is not None
+    assert (again.cost.epsilon, again.known, again.account.runs, again.forgotten) == (0, ("now",), 1, False)
+    other = offer(ledger, replace(ask(agreement()), place=b"other"))
+    assert other.cost == new.cost
+    ledger.forget("r1")
+    forgotten = offer(ledger)
+    assert (forgotten.cost, forgotten.forgotten) == (new.cost, True)
+    unnamed = offer(ledger, replace(ask(agreement()), snapshot=None))
+    told = [describe(one) for one in (new, again, other, forgotten, unnamed)]
+    assert len(set(told)) == 5
+
+
+def test_every_fact_of_an_offer_is_on_its_screen(ledger: Ledger) -> None:
+    plain = offer(ledger)
+    variants: list[dict[str, Any]] = [
+        {"unfinished": ("r1",)},
+        {"unfinished": ("r2", "r1")},
+        {"room": ("little is left.",)},
+        {"unlisted": {"x": (30, 40)}},
+        {"unfit": ("some",)},
+        {"uncovered": 3},
+        {"left_out": 1},
+        {"agreement": changed(learnt_from="A linked")},
+        {"agreement": Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})},
+    ]
+    told = [describe(replace(plain, **variant)) for variant in variants]
+    assert len({describe(plain), *told}) == 1 + len(variants)
+    assert str(plain) == describe(plain)
+    assert "\n" not in repr(plain)
+
+
+def test_an_offer_warns_when_sums_come_to_hold_for_fewer_records(ledger: Ledger) -> None:
+    plain = agreement().model_dump(mode="json")
+    plain["protocol"]["A"]["records_per_person"] = 3
+    people = Agreement.model_validate(plain)
+    ledger.charge(replace(ask(people), run="r1"), lambda: np.array([1]), NOW)
+    assert len(offer(ledger).warnings) == len(offer(ledger, agreed=people).warnings) + 1
+
+
+def test_an_answer_is_paid_for_again_under_any_snapshot(ledger: Ledger) -> None:
+    plain = routed("x").model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    answers: list[dict[str, Any]] = [{"answer": "count", "epsilon": "1"}, {"answer": "count", "exact": True}]
+    noisy, exact = (Agreement.model_validate(plain | {"output": output}) for output in answers)
+    ledger.charge(replace(ask(noisy), run="r1"), lambda: np.array([1]), NOW)
+    again = offer(ledger, replace(ask(noisy), run="r2"), noisy)
+    assert again.cost == again.event.cost
+    assert again.known == ("now",)
+    assert offer(ledger, ask(exact), exact).cost is None
+
+
+NOTICES: list[Notice] = [
+    Reading(300_000),
+    Reading(400_000, done=True),
+    Listening("bob", 7000),
+    Waiting("bob", "host", 7000, "refused"),
+    Dropped("bob", "host", "no card", 2),
+    Connected("bob"),
+    Mended("64b0", 3),
+    Charged("64b0", 1.6, 0),
+    Progress(50, 200, 1, 7_400_000, 3.0, 9.0),
+    Progress(0, 0, 0, 0, 0.0, None),
+    Done("64b0", 1, 200, 5_000, 4.25, 1.6, 0, 1.6, 0),
+]
+
+
+def test_every_notice_has_words_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    for notice in NOTICES:
+        Narrator(lines.append, lambda: 0.0).tell(notice)
+    assert len(set(lines)) == len(NOTICES)
+    assert {type(notice) for notice in NOTICES} == set(_KINDS)
+    accord.narrate()(Connected("bob"))
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+
+
+def test_how_far_it_is_is_told_now_and_then() -> None:
+    lines: list[str] = []
+    now = 0.0
+    narrator = Narrator(lines.append, lambda: now)
+    for second in range(60):
+        now = second / 2
+        narrator.tell(Progress(second, 60, 0, 0, now, None))
+    assert 4 <= len(lines) <= 8
+    narrator.tell(Connected("bob"))
+    assert len(lines) <= 9
+
+
+# -- records that no promise covers --------------------------------------------------------------------------
+
+CROWD: Rows = [(5, 0), (5, 3), (5, 6), *((x, 9) for x in range(6, 13))]
+"""Three of ten share a key with two others."""
+CROWDED = routed("x", cap=2)
+
+
+def never(offer: Offer) -> bool:
+    raise AssertionError("nobody was to be asked")
+
+
+def decline(offer: Offer) -> bool:
+    return False
+
+
+def uncovered_link(own: worlds.Organisation, agreed: Agreement, **more: Any) -> Linked:
+    options = worlds.options(own, CROWD, agreed) | {"listen": "127.0.0.1:0", "tell": own.told.append} | more
+    return link(options.pop("data"), options.pop("agreement"), **options)
+
+
+SHARES: list[tuple[Any, type[Exception], Callable[[Offer], bool]]] = [
+    *((share, UncoveredError, never) for share in (None, 0, "0%", 0.29, "29.9%", "1/4")),
+    *((share, DeclinedError, decline) for share in (0.3, "30%", "3/10", 1, "100%")),
+    *((share, UsageError, never) for share in (-0.1, 1.1, "101%", "some", "%", True)),
+]
+
+
+def test_a_run_begins_only_with_as_many_as_the_owner_allows(tmp_path: Path) -> None:
+    """Judged before the owner is asked, and long before anybody is called."""
+    own, other = worlds.introduce(tmp_path, CROWDED)
+    for share, error, confirm in SHARES:
+        with pytest.raises(error):
+            uncovered_link(own, CROWDED, confirm=confirm, uncovered=share)
+    assert not own.told
+    assert worlds.untouched(own, other)
+
+
+@pytest.mark.parametrize(
+    ("output", "covered"),
+    [({}, ()), ({"to": "A"}, (Side.A,)), ({"answer": "count", "epsilon": "1"}, tuple(Side))],
+)
+def test_a_promise_without_a_condition_needs_no_limit(
+    output: dict[str, Any], covered: tuple[Side, ...], tmp_path: Path
+) -> None:
+    plain = CROWDED.model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    agreed = Agreement.model_validate(plain | {"output": output})
+    for own in worlds.introduce(tmp_path, agreed):
+        with pytest.raises(DeclinedError if own.side in covered else UncoveredError):
+            uncovered_link(own, agreed, confirm=decline)
+
+
+@pytest.mark.usefixtures("quick")
+def test_how_many_are_uncovered_stays_with_their_owner(tmp_path: Path) -> None:
+    """In the consent, in the ledger and in the owner's report, and not in the receipt."""
+    both, offers = worlds.introduce(tmp_path, CROWDED), list[Offer]()
+
+    def agree(offer: Offer) -> bool:
+        offers.append(offer)
+        return True
+
+    options = {"data": worlds.table(CROWD, "a"), "confirm": agree, "uncovered": "40%"}
+    results = worlds.link_both(*both, CROWDED, a_options=options)
+    assert all(isinstance(one, Linked) for one in results), results
+    assert [one.uncovered for one in offers] == [3]
+    assert [Ledger(own.state.database).runs()[0].uncovered for own in both] == [3, 0]
+    known = [remember(own.state, results[0].run) for own in both]
+    assert [one.uncovered for one in known if isinstance(one, Remembered)] == [3, 0]
+    assert all("uncovered" not in one.receipt.read_text() for one in results)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_is_resumed_was_allowed_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = faults.offices(tmp_path, "routed")
+    office = both[Side.A]
+    rows = "".join(f"A{i},5,{y}\n" for i, y in enumerate(range(0, 16, 4)))
+    office.data.write_text(f"id,x,y\n{rows}")
+    with pytest.raises(UncoveredError):
+        faults.link(both)
+    with monkeypatch.context() as patch:
+        patch.setattr(request_module, "UNCOVERED", 1)
+        faults.link(both, Wire(12))
+    faults.resume(both, faults.the_run(both))
+    assert office.run
+    assert office.run.manifest.done
+    assert [entry.uncovered for entry in office.ledger.runs()] == [4]
+
+
+# -- requests ------------------------------------------------------------------------------------------------
+
+LAYOUTS = st.builds(
+    Layout,
+    id=st.sampled_from(["id", "key"]),
+    delimiter=st.sampled_from([",", ";"]),
+    encoding=st.just("latin-1"),
+)
+OUTPUTS = st.builds(Output, st.sampled_from([None, Path("/tmp/pairs.csv")]), raw=st.booleans())
+WORKERS = st.sampled_from([WorkerChoice(), WorkerChoice(4), WorkerChoice("8@ray", True)])
+REACHES = st.sampled_from([Reach(listen=":7000"), Reach(connect="partner:7000")])
+
+
+def request(**changes: Any) -> Request:
+    asked: dict[str, Any] = {"data": Path("/data/a.csv"), "agreement": agreement(), "partner": "bob"}
+    return Request(**asked | {"dataset": "table", "reach": Reach(listen=":7000")} | changes)
+
+
+def manifest(asked: Request) -> Manifest:
+    """Of a run that was asked for so."""
+    return Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", store(asked))
+
+
+@given(REACHES, LAYOUTS, OUTPUTS, WORKERS, st.sampled_from([None, "2026-11"]))
+def test_a_request_is_kept_and_what_is_named_anew_replaces_it(
+    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, snapshot: str | None
+) -> None:
+    asked = request(layout=layout, output=output, reach=way, workers=workers, snapshot=snapshot)
+    kept = decode_manifest(asdict(manifest(asked)))
+    # The owner's word for a cluster is for one time.
+    once = replace(asked, workers=replace(workers, trust_cluster=False))
+    assert request_again(kept, asked.agreement, Resumption()) == once
+    new = {"data": Path("/data/moved.csv"), "reach": Reach(connect="partner:1"), "workers": WorkerChoice(2)}
+    changes = Resumption(output=Output(Path("/tmp/other.csv"), force=True), **new)  # type: ignore[arg-type]
+    there = Output(Path("/tmp/other.csv"), raw=output.raw, force=True)
+    assert request_again(kept, asked.agreement, changes) == replace(asked, output=there, **new)  # type: ignore[arg-type]
+
+
+def test_a_table_that_python_had_must_be_named_again() -> None:
+    with pytest.raises(UsageError):
+        request_again(manifest(request(data=pa.table({"id": ["1"]}))), agreement(), Resumption())
+
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "data": (7, None, b"a.csv"),
+    "agreement": ("agreement.toml", None),
+    "partner": (7, None),
+    "dataset": (7,),
+    "layout": ("a.toml", None),
+    "snapshot": (202611,),
+    "reach": (60, Reach(), Reach(listen=":1", connect="x:1")),
+    "uncovered": (True, "some", 2, -0.1),
+}
+
+
+def test_an_argument_of_a_wrong_kind_is_refused() -> None:
+    """Every field is judged here or judges itself."""
+    assert {field.name for field in fields(Request)} == {"output", "workers"} | set(WRONG)
+    for name, values in WRONG.items():
+        for value in values:
+            with pytest.raises(UsageError):
+                request(**{name: value})
+
+
+CHANGES: dict[str, Any] = {"raw": "yes", "layout": "{", "workers": True, "out": None, "other": 1, "data": 7}
+
+
+def test_a_manifest_whose_request_was_changed_is_broken() -> None:
+    for key, value in CHANGES.items():
+        found = asdict(manifest(request()))
+        assert decode_manifest(found) == manifest(request())
+        found["request"][key] = value
+        with pytest.raises(ValueError, match="not a manifest"):
+            decode_manifest(found)
+    del found["request"]
+    with pytest.raises(ValueError, match="not a manifest"):
+        decode_manifest(found)
+
+
+def test_a_share_is_exact() -> None:
+    """A float is the decimal number that it shows."""
+    assert request(uncovered=0.3)._allowed_uncovered() == Fraction(3, 10)

@@ -19,6 +19,7 @@ from accord.privacy.budget import Budget
 from accord.protocols.routed import Routed
 from accord.protocols.routed_pairs import PairPasses
 from accord.run import request
+from accord.run.inspection import inspect_state
 from accord.run.link import get_ready
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
@@ -28,8 +29,7 @@ from accord.state.placing_key import find_placing_key
 from accord.state.restore import restore_copy
 from tests.run import faults
 from tests.run.faults import Office, Wire
-from tests.state.test_backup import NOW
-from tests.state.test_inspection import change, told
+from tests.state.damage import NOW, change
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -100,21 +100,25 @@ def renamed() -> Agreement:
     return agreed(salt="11111111", fields=fields, rule="same(words)", blocking=blocking, disclose=disclose)
 
 
-def test_the_same_records_are_left_out_whatever_is_agreed(office: Office) -> None:
+def test_the_same_records_are_left_out_whatever_is_agreed(both: dict[Side, Office]) -> None:
+    """Whatever the agreement, the account, the partner and the side. A key of other columns, too: else a
+    partner could propose one key after the other, and average."""
+    office = both[Side.A]
     first = placed(office)
     assert len(first) == 2 * KEYS
     for other in (agreed(), renamed(), agreed(output={"ids": "pseudonyms"}), agreed(output={"to": "A"})):
         assert placed(office, other) == first
-
-
-def test_so_they_are_with_another_account_partner_and_side(both: dict[Side, Office]) -> None:
-    office = both[Side.A]
-    first = placed(office)
     office.ledger.set_budget("other", Budget())
     assert placed(office, dataset="other", snapshot=None) == first
     add_partner(office.state, "carol", replace(faults.card(both[Side.B]), name="carol"))
     for parties in ({"A": "alice", "B": "carol"}, {"A": "carol", "B": "alice"}):
         assert placed(office, agreed(parties=parties), partner="carol") == first
+    fields = office.agreement.model_dump(mode="json")["fields"]
+    lines = office.data.read_text().splitlines()
+    office.data.write_text("\n".join([f"{lines[0]},z", *(f"{line},7" for line in lines[1:])]) + "\n")
+    parts = [{"kind": "key", "field": "x"}, {"kind": "key", "field": "z"}]
+    other = agreed(fields=fields | {"z": fields["x"]}, blocking={"pass": [{"parts": parts, "cap": 2}]})
+    assert placed(office, other) == first
 
 
 def test_a_larger_cap_places_those_of_a_smaller_one(office: Office) -> None:
@@ -123,26 +127,14 @@ def test_a_larger_cap_places_those_of_a_smaller_one(office: Office) -> None:
     assert (len(one), len(three)) == (KEYS, 3 * KEYS)
 
 
-def test_a_key_of_other_columns_leaves_out_the_same(office: Office) -> None:
-    """Else a partner could propose one key after the other, and average."""
-    fields = office.agreement.model_dump(mode="json")["fields"]
-    lines = office.data.read_text().splitlines()
-    office.data.write_text("\n".join([f"{lines[0]},z", *(f"{line},7" for line in lines[1:])]) + "\n")
-    parts = [{"kind": "key", "field": "x"}, {"kind": "key", "field": "z"}]
-    other = agreed(fields=fields | {"z": fields["x"]}, blocking={"pass": [{"parts": parts, "cap": 2}]})
-    assert placed(office, other) == placed(office)
-
-
-def test_another_installation_draws_others(office: Office, tmp_path: Path) -> None:
-    """False alarm 6⁻¹²."""
-    assert placed(crowd(tmp_path / "other")[Side.A]) != placed(office)
-
-
-def test_ranks_are_new_in_every_run(office: Office) -> None:
-    """False alarm 6⁻¹²."""
+def test_ranks_are_new_in_every_run_and_another_installation_draws_others(
+    office: Office, tmp_path: Path
+) -> None:
+    """False alarm 2 · 6⁻¹²."""
     first, second = (ranks(office, agreed(3)) for _ in range(2))
     assert first.keys() == second.keys()
     assert first != second
+    assert placed(crowd(tmp_path / "other")[Side.A]) != placed(office)
 
 
 def test_ids_that_are_made_leave_out_the_same(both: dict[Side, Office]) -> None:
@@ -154,65 +146,47 @@ def test_ids_that_are_made_leave_out_the_same(both: dict[Side, Office]) -> None:
 
 
 def test_whole_runs_find_the_same_pairs_as_one_that_was_cut(both: dict[Side, Office]) -> None:
-    """Both sides leave out of full keys what they left out before."""
+    """Both sides leave out of full keys what they left out before, also where a run was forgotten."""
     faults.link(both, Wire(frames=30))
-    name = faults.common_run(both)
-    assert name is not None
+    name = faults.the_run(both)
     faults.require_linked(faults.resume(both, name))
     found = both[Side.A].out.read_bytes()
     assert 1 < found.count(b"\n") - 1 < SIZE
+    both[Side.A].ledger.forget(name)
     faults.require_linked(faults.link(both))
     assert both[Side.A].out.read_bytes() == found
 
 
-def keep(office: Office, name: str = "copy.tar") -> Path:
-    path = office.data.with_name(name)
-    assert write_copy(office.state, path, NOW).faults == ()
+def keep(office: Office) -> Path:
+    path = office.data.with_name("copy.tar")
+    assert write_copy(office.state, path, NOW, force=True).faults == ()
     return path
 
 
 def restore(office: Office, path: Path, force: bool = False) -> Any:
     found = restore_copy(office.state.folder, path, NOW, force=force)
     office.state = open_state(office.state.folder, {})
+    assert inspect_state(office.state).damages == []
     return found
 
 
-def test_a_copy_brings_the_key_back(office: Office) -> None:
+def test_a_copy_brings_the_key_back_and_an_older_one_takes_what_is_here(
+    office: Office, tmp_path: Path
+) -> None:
+    early = keep(office).rename(tmp_path / "early.tar")
     first = placed(office)
     path = keep(office)
     shutil.rmtree(office.state.folder)
     restore(office, path)
     assert placed(office) == first
-    assert told(office.state) == []
-
-
-def test_an_older_copy_takes_the_key_that_is_here(office: Office) -> None:
-    path = keep(office)
-    first = placed(office)
-    with pytest.raises(UsageError, match="does not know all that is here"):
-        restore(office, path)
-    assert not restore(office, path, force=True).forgotten.placing_key
+    with pytest.raises(UsageError):
+        restore(office, early)
+    assert not restore(office, early, force=True).forgotten.placing_key
     assert placed(office) == first
-    assert told(office.state) == []
-
-
-def test_it_is_told_where_a_copy_has_another_key(office: Office, tmp_path: Path) -> None:
-    first = placed(office)
     other = crowd(tmp_path / "other")[Side.A]
     theirs = placed(other)
-    made = restore(office, keep(other), force=True)
-    assert made.forgotten.placing_key
+    assert restore(office, keep(other), force=True).forgotten.placing_key
     assert placed(office) == theirs != first
-
-
-def test_what_forgets_a_run_does_not_forget_the_key(both: dict[Side, Office]) -> None:
-    faults.require_linked(faults.link(both))
-    office = both[Side.A]
-    first = placed(office)
-    (entry,) = office.ledger.runs()
-    office.ledger.forget(entry.run)
-    assert placed(office) == first
-    assert told(office.state) == []
 
 
 def test_a_key_that_is_damaged_is_found_and_never_replaced(office: Office) -> None:
@@ -221,9 +195,9 @@ def test_a_key_that_is_damaged_is_found_and_never_replaced(office: Office) -> No
         digest = state.register.placing_key
     assert digest is not None
     change(office.state, "contents", "content", f"WHERE digest = x'{digest}'")
-    assert "the placing key is not what was written" in "".join(told(office.state))
+    assert inspect_state(open_state(office.state.folder, {})).damages
     office.state = open_state(office.state.folder, {})
-    with pytest.raises(DamagedError, match="the placing key"):
+    with pytest.raises(DamagedError):
         placed(office)
 
 

@@ -1,272 +1,77 @@
-"""A run that is cut or killed at any moment goes on, ends as if nothing had happened, and is charged once.
-
-Exhaustive over the frames and the writes of small runs (`slow`); every so many of them otherwise.
-"""
+"""What the fault matrix cannot say of runs that were cut: refusals, attempts, disks, clocks, interrupts."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accord.errors import NotResumedError, PeerError, RefusedError, StateError, UsageError
-from accord.notices import tell_nobody
+from accord.errors import (
+    DamagedError,
+    InterruptedEarlyError,
+    InterruptedRunError,
+    NotResumedError,
+    OutputError,
+    PeerError,
+    RefusedError,
+    ScratchError,
+    StateError,
+    StoppedError,
+    TrustError,
+    UsageError,
+)
+from accord.notices import Mended, Notice, tell_nobody
+from accord.peer.channel import TlsChannel
+from accord.peer.connection import _name_partner
+from accord.peer.frames import Reason
 from accord.peer.handshake import WIRE
-from accord.protocols import intersection, routed, routed_passes
-from accord.protocols.parts.journal import Answer
-from accord.run.link import get_ready
-from accord.run.receipt import read_receipt
-from accord.run.request import Output
-from accord.run.stages import Linked, begin
-from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Party, Send
+from accord.protocols import intersection, routed
+from accord.run.interrupts import hold_interrupts
+from accord.run.link import get_ready, reopen
+from accord.run.request import Output, Resumption
+from accord.run.stages import Linked, begin, go_on
+from accord.secure.party import Party
 from accord.side import Side
-from accord.state.journal import FileJournal
-from accord.state.runs import encode_slots, find_unfinished, open_run
+from accord.spill import Scratch, Spilled, _failed
+from accord.state.files import write_private
+from accord.state.journal import TAG, FileJournal
+from accord.state.ledger import Ledger
+from accord.state.runs import (
+    StoredRun,
+    begin_run,
+    encode_slots,
+    find_unfinished,
+    list_runs,
+    open_run,
+    remove_leftovers,
+)
 from accord.table.layout import Layout
-from tests.cli import terminal
 from tests.fields.made_ids import read_made
 from tests.run import faults
-from tests.run.faults import Killed, Wire
+from tests.run.faults import EXPECTED, Line, Office, Wire, cut_run
 
 pytestmark = pytest.mark.usefixtures("quick")
 
-EXPECTED = {
-    kind: b'"id_a","id_b","x_a","y_a","x_b","y_b"\n'
-    + b"".join(
-        b'"%s","%s","%d","%d","%d","%d"\n' % row
-        for row in [
-            (b"A0", b"B0", 1, 1, 1, 2),
-            (b"A0", b"B7", 1, 1, 2, 1),
-            (b"A1", b"B2", 2, 3, 3, 3),
-            (b"A2", b"B1", 7, 7, 8, 7),
-            (b"A4", b"B3", 12, 12, 12, 13),
-            (b"A6", b"B5", 15, 15, 15, 15),
-        ]
-    )
-    for kind in faults.KINDS
-}
-EXPECTED["one-to-one"] = EXPECTED["plain"].replace(b'"A0","B7","1","1","2","1"\n', b"")
-EXPECTED["cascade"] = EXPECTED["one-to-one"]
-EXPECTED["psi"] = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n"A6","B5","15","15","15","15"\n'
+
+# -- what does not fit ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """What A's engine sends that must be masked: everything of a size that cannot repeat by chance."""
-    found: list[bytes] = []
-
-    def noted(party: Party[Any], side: Side) -> Party[Any]:
-        answer: Any = None
-        while True:
-            try:
-                effect = party.send(answer)
-            except StopIteration as end:
-                return end.value
-            if isinstance(effect, Send) and side is Side.A and len(effect.buffer) >= 32:
-                found.append(bytes(effect.buffer))
-            answer = yield effect
-
-    def in_pass(real: Callable[..., Party[Any]], asks: bool) -> Callable[..., Party[Any]]:
-        """One side of a pass of routed, in which the lane says who asks."""
-        return lambda function, lane, *rest: noted(
-            real(function, lane, *rest), lane.asker if asks else lane.asker.other
-        )
-
-    real_set_up, real, real_open = OtEngine.set_up, OtEngine.evaluate, OtEngine.open
-    monkeypatch.setattr(OtEngine, "set_up", lambda self, side, e: noted(real_set_up(self, side, e), side))
-    monkeypatch.setattr(
-        OtEngine, "evaluate", lambda self, session, *rest: noted(real(self, session, *rest), session.side)
-    )
-    monkeypatch.setattr(
-        OtEngine, "open", lambda self, session, *rest: noted(real_open(self, session, *rest), session.side)
-    )
-    for name, asks in (("route_asked", True), ("route_listed", False)):
-        monkeypatch.setattr(routed_passes, name, in_pass(getattr(routed_passes, name), asks))
-    return found
-
-
-@pytest.fixture
-def performed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The journal of every step that was really done, in turn."""
-    found: list[Path] = []
-    real = FileJournal.keep
-
-    def keep(self: FileJournal, answer: Answer) -> None:
-        found.append(self._path)
-        real(self, answer)
-
-    monkeypatch.setattr(FileJournal, "keep", keep)
-    return found
-
-
-def length(folder: Path, kind: str) -> tuple[int, int, int]:
-    """How many frames an undisturbed run has, and how many steps; and that it is right."""
-    both, wire = faults.offices(folder, kind), Wire()
-    faults.require_done(faults.link(both, wire), both, EXPECTED[kind])
-    run = both[Side.A].run
-    assert run is not None
-    to_a = sum(sender is Side.B for sender, _ in wire.passed)
-    return len(wire.passed), to_a, run.steps()
-
-
-def cuts(frames: int, to_a: int, every: int) -> Iterator[Wire]:
-    """The connection ends after every frame: with what is on its way lost, delivered, or lost one way."""
-    for n in range(0, frames + 1, every):
-        yield Wire(frames=n, lost=True)
-        yield Wire(frames=n)
-    for n in range(0, to_a + 1, every):
-        yield Wire(to={Side.A: n})
-    for n in range(0, frames - to_a + 1, every):
-        yield Wire(to={Side.B: n})
-
-
-def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed: list[Path]) -> None:
-    """Cut, go on, and compare with an undisturbed run."""
-    both = faults.offices(folder, kind)
-    sent.clear()
-    faults.link(both, wire)
-    for office in both.values():
-        faults.require_one_charge(office, least=0)
-    faults.require_shared(both)
-    name = faults.common_run(both)
-    before = {side: faults.stored(o, name) for side, o in both.items()} if name else {}
-    steps = [o.run.steps() for o in both.values() if name and o.run]
-    assert not steps or abs(steps[0] - steps[1]) <= 1
-    masks = set(sent)
-    sent.clear()
-    performed.clear()
-    faults.require_done(faults.again(both), both, EXPECTED[kind])
-    assert not masks & set(sent), "masks were used twice"
-    if name is None:
-        return
-    assert faults.common_run(both) == name
-    for side, office in both.items():
-        slots, journal = faults.stored(office, name)
-        assert slots == before[side][0] or not before[side][0]
-        assert journal.startswith(before[side][1]), "a kept answer was lost"
-        run = open_run(office.state, name)
-        path = office.state.run(name) / "journal"
-        assert performed.count(path) == run.steps() - min(steps), "a finished step was done again"
-        assert (run.manifest.done, run.manifest.resumes) == (True, 1)
-        assert not list(office.state.run(name).glob(".*"))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "greedy",
-        *(
-            pytest.param(each, marks=pytest.mark.slow)
-            for each in ("plain", "all-pairs", "one-to-one", "routed", "cascade")
-        ),
-    ],
-)
-def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
-    frames, to_a, steps = length(tmp_path / "whole", kind)
-    assert steps >= (4 if kind in ("plain", "one-to-one", "routed", "cascade") else 6)
-    for number, wire in enumerate(cuts(frames, to_a, max(7, frames // 2))):
-        check_cut(tmp_path / str(number), kind, wire, sent, performed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", faults.KINDS)
-def test_cut_at_every_frame(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
-    # The number of frames follows the noise of the run; a few more than any of several runs had.
-    lengths = [length(tmp_path / f"whole{i}", kind) for i in range(3)]
-    frames, to_a = (max(n[i] for n in lengths) + 4 for i in (0, 1))
-    for number, wire in enumerate(cuts(frames, to_a, 1)):
-        check_cut(tmp_path / str(number), kind, wire, sent, performed)
-
-
-def check_death(
-    folder: Path, patch: pytest.MonkeyPatch, kind: str, victim: Side, at: int | None, before: bool
-) -> int:
-    """Kill one side at its n-th write, go on, compare; how many writes it came to."""
-    both, wire = faults.offices(folder, kind), Wire()
-    with faults.deaths(patch, wire, victim, at, before) as seen:
-        ending = faults.link(both, wire)
-    assert isinstance(ending[victim], Killed) == (at is not None and at <= len(seen))
-    for office in both.values():
-        faults.require_one_charge(office, least=0)
-    faults.require_shared(both)
-    name = faults.common_run(both)
-    slots = {side: faults.stored(o, name)[0] for side, o in both.items()} if name else {}
-    faults.require_done(faults.again(both), both, EXPECTED[kind])
-    for side, kept in slots.items():
-        assert name
-        assert not kept or faults.stored(both[side], name)[0] == kept
-    for office in both.values():
-        # A run that died before it was whole on disk was never there.
-        assert not list(office.state.folder.glob("runs/*/.*")) or name is None
-    return len(seen)
-
-
-@pytest.mark.parametrize("victim", Side)
-def test_killed_at_some_writes(victim: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writes = check_death(tmp_path / "whole", monkeypatch, "greedy", victim, None, True)
-    assert writes > 15
-    for at in range(1, writes + 1, 13):
-        check_death(tmp_path / str(at), monkeypatch, "greedy", victim, at, at % 26 == 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", faults.KINDS)
-@pytest.mark.parametrize("victim", Side)
-def test_killed_at_every_write(
-    kind: str, victim: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writes = check_death(tmp_path / "whole", monkeypatch, kind, victim, None, True)
-    for before in (True, False):
-        for at in range(1, writes + 5):
-            check_death(tmp_path / f"{before}{at}", monkeypatch, kind, victim, at, before)
-
-
-# -- what does not fit -------------------------------------------------------------------------------------
-
-
-def cut_run(folder: Path, frames: int = 40) -> tuple[dict[Side, faults.Office], str]:
-    both = faults.offices(folder)
-    faults.link(both, Wire(frames=frames))
-    name = faults.common_run(both)
-    assert name
-    return both, name
-
-
-def test_a_new_run_mentions_the_one_that_waits(tmp_path: Path) -> None:
-    offices, name = cut_run(tmp_path)
-    office = offices[Side.A]
-    known = open_run(office.state, name).manifest
-    for partner, agreed, found in (
-        (known.partner, known.agreement, (name,)),
-        ("carol", known.agreement, ()),
-        (known.partner, "another", ()),
-    ):
-        assert find_unfinished(office.state, partner, agreed) == found
-    # In a terminal: the run is named before anybody is waited for.
-    said = terminal.accord(tmp_path, "--state", str(office.state.folder), "resume", "--data", "gone.csv")
-    assert f"Resuming the latest, {name}: with {known.partner}, begun 20" in said.stderr
-    named = terminal.accord(
-        tmp_path, "--state", str(office.state.folder), "resume", name, "--data", "gone.csv"
-    )
-    assert "Resuming" not in named.stderr
-    open_run(office.state, name).change(done=True)
-    assert find_unfinished(office.state, known.partner, known.agreement) == ()
-
-
-def test_other_data_is_refused(tmp_path: Path) -> None:
+def test_a_new_run_finds_the_one_that_waits(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path)
-    mine = both[Side.A]
-    kept = mine.data.read_text()
-    for changed in (kept.replace("A1,2,3", "A1,2,4"), kept.replace("A1,2,3\n", ""), kept.replace("A1", "A9")):
-        mine.data.write_text(changed)
-        with pytest.raises(StateError, match="not what the run began with"):
-            faults.resume(both, name)
-    mine.data.write_text(kept)
-    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    state = both[Side.A].state
+    known = open_run(state, name).manifest
+    assert find_unfinished(state, known.partner, known.agreement) == (name,)
+    assert find_unfinished(state, "carol", known.agreement) == ()
+    assert find_unfinished(state, known.partner, "another") == ()
+    open_run(state, name).change(done=True)
+    assert find_unfinished(state, known.partner, known.agreement) == ()
 
 
 def test_steps_of_another_version_are_not_read(tmp_path: Path) -> None:
@@ -274,54 +79,74 @@ def test_steps_of_another_version_are_not_read(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path)
     for office in both.values():
         open_run(office.state, name).change(wire=WIRE - 1)
-    with pytest.raises(NotResumedError, match="another version"):
+    with pytest.raises(NotResumedError):
         faults.resume(both, name)
     assert [open_run(o.state, name).manifest.wrong for o in both.values()] == [0, 0]
 
 
-def test_a_partner_that_comes_back_with_another_table_is_refused(tmp_path: Path) -> None:
+def test_a_partner_that_comes_back_with_other_slots_is_refused(tmp_path: Path) -> None:
     """Also where the cut came after our counts were sent and before the partner opened its own."""
     both = faults.offices(tmp_path)
     # Hello, size, commitments; then come the counts.
     faults.link(both, Wire(to={Side.A: 3}))
-    name = faults.common_run(both)
-    assert name
-    assert [o.run.steps() for o in both.values() if o.run] == [1, 2]
+    name = faults.the_run(both)
     run = open_run(both[Side.B].state, name)
     slots = run.slots()
     other = type(slots)(slots.counts, slots.record[::-1].copy(), slots.salt, slots.table)
     run.keep({"slots": encode_slots(other)})
-    ending = faults.resume(both, name)
-    assert isinstance(ending[Side.A], PeerError)
-    assert "a table other than" in str(ending[Side.A])
+    assert isinstance(faults.resume(both, name)[Side.A], PeerError)
     assert open_run(both[Side.A].state, name).steps() == 1
 
 
-def test_steps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    both, name = cut_run(tmp_path)
-    path = both[Side.B].state.run(name) / "journal"
-    path.write_bytes(path.read_bytes()[: len(b"accord journal 1\n")])
-    before = faults.stored(both[Side.A], name)
-    ending = faults.resume(both, name)
-    assert isinstance(ending[Side.A], PeerError)
-    assert "number of finished steps" in str(ending[Side.A])
-    assert faults.stored(both[Side.A], name) == before
+def test_a_partner_that_comes_back_with_another_size_is_refused(tmp_path: Path) -> None:
+    """It was not charged, and says its size again. We were charged for the one that it said before."""
+    both = faults.offices(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_charges(patch, both[Side.A])
+        faults.link(both)
+    name = faults.the_run(both)
+    # Two hellos, the size of B, the size of A.
+    wire = Wire(change=lambda number, frame, _: (7).to_bytes(8, "little") if number == 3 else frame)
+    assert isinstance(faults.resume(both, name, wire)[Side.B], PeerError)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
-def test_an_answer_that_changes_when_a_step_is_done_again_is_refused_for_good(tmp_path: Path) -> None:
-    """The kept answer stays on disk, so that no number of further cuts makes the other one acceptable."""
+def refuse_charges(patch: pytest.MonkeyPatch, office: Office) -> None:
+    """The ledger of an office cannot be written."""
+    real = Ledger.charge
+
+    def charge(ledger: Ledger, *given: Any) -> Any:
+        if ledger._database is office.state.database:
+            raise StateError(path="", reason="", mend="")
+        return real(ledger, *given)
+
+    patch.setattr(Ledger, "charge", charge)
+
+
+def test_a_partner_that_stops_before_it_is_ready_takes_no_run_away(tmp_path: Path) -> None:
+    """The other one was charged for it in the first attempt, and comes back with it."""
+    both = faults.offices(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        refuse_charges(patch, both[Side.A])
+        faults.link(both, Wire(told=True))
+    assert [len(office.ledger.runs()) for office in both.values()] == [0, 1]
+    name = faults.the_run(both)
+    with reopen(both[Side.A].state, name) as own:
+        party = go_on(*own, Line())
+        next(party)
+        with pytest.raises(StoppedError):
+            party.throw(StoppedError(partner="bob", reason="it was interrupted", mend=""))
+    assert open_run(both[Side.A].state, name).manifest.state == "waits"
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_slots_with_other_noise_than_the_ledger_keeps_are_refused(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path)
-    path = both[Side.A].state.run(name) / "journal"
-    steps = open_run(both[Side.A].state, name).steps()
-    for _ in range(2):
-        journal = FileJournal(path)
-        assert journal.steps == steps
-        journal.meet(steps - 1)
-        while journal.recall() is not None:
-            pass
-        with pytest.raises(PeerError, match="another answer than before"):
-            journal.keep((b"something else",))
-        journal.close()
+    run = open_run(both[Side.A].state, name)
+    slots = run.slots()
+    run.keep({"slots": encode_slots(type(slots)(slots.counts + 1, slots.record, slots.salt, slots.table))})
+    with pytest.raises(StateError):
+        faults.resume(both, name)
 
 
 def test_a_run_whose_noise_was_forgotten_is_refused(tmp_path: Path) -> None:
@@ -330,48 +155,91 @@ def test_a_run_whose_noise_was_forgotten_is_refused(tmp_path: Path) -> None:
     (other,) = {row.run for row in both[Side.A].ledger.runs()} - {name}
     both[Side.A].ledger.forget(other)
     both[Side.A].out.unlink()
-    with pytest.raises(StateError, match="forgotten"):
+    with pytest.raises(StateError):
         faults.resume(both, name)
 
 
-def test_slots_with_other_noise_than_the_ledger_keeps_are_refused(tmp_path: Path) -> None:
+def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path)
-    run = open_run(both[Side.A].state, name)
-    slots = run.slots()
-    run.keep({"slots": encode_slots(type(slots)(slots.counts + 1, slots.record, slots.salt, slots.table))})
-    with pytest.raises(StateError, match="do not belong together"):
+    with open_run(both[Side.A].state, name).lock(), pytest.raises(UsageError, match=name):
         faults.resume(both, name)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
-def test_linking_again_on_unchanged_data_spends_nothing(tmp_path: Path) -> None:
+def test_what_a_kill_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    """Files of a run, and runs that were never begun; a folder that begins with a dot is somebody else's."""
+    both, name = cut_run(tmp_path)
+    state = both[Side.A].state
+    (state.run(name) / ".folder").mkdir(mode=0o700)
+    (state.run(name) / ".left").touch(mode=0o600)
+    for journal in ("journal", ".journal.4711"):
+        write_private(state.create_run(f"left{len(journal)}") / journal, TAG)
+    assert remove_leftovers(state) == ["left13", "left7"]
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    assert {path.name for path in state.run(name).glob(".*")} == {".folder"}
+
+
+def test_a_folder_of_a_run_that_is_not_known_ends_all_linkage(tmp_path: Path) -> None:
+    """The database is an older copy: it would draw again what was drawn since."""
+    both, name = cut_run(tmp_path)
+    state = both[Side.A].state
+    state.run(name).rename(state.run("another"))
+    with pytest.raises(StateError, match="another"):
+        remove_leftovers(state)
+
+
+def test_a_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
-    for _ in range(2):
-        faults.require_done(faults.link(both), both, EXPECTED["greedy"])
-    assert [len(o.ledger.runs()) for o in both.values()] == [2, 2]
+    own = both[Side.A]
+    begin(own.ready(), Line()).close()
+    assert list_runs(own.state) == ([], [])
+    faults.link(both)
+    (run,) = list_runs(own.state)[0]
+    with pytest.raises(StateError):
+        begin_run(own.state, run.manifest)
+
+
+def test_a_run_that_is_not_whole_on_disk_is_refused(tmp_path: Path) -> None:
+    both, name = cut_run(tmp_path)
+    path = both[Side.A].state.run(name) / "journal"
+    kept = path.read_bytes()
+    for content in (b"", kept[:10], b"x", None):
+        path.unlink()
+        if content is not None:
+            write_private(path, content)
+        with pytest.raises(DamagedError):
+            faults.resume(both, name)
+        write_private(path, kept)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_a_torn_answer_is_dropped_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, name = cut_run(tmp_path, 42)
+    (step,) = {open_run(o.state, name).steps() for o in both.values()}
+    path, told = both[Side.A].state.run(name) / "journal", list[Notice]()
+    path.write_bytes(path.read_bytes()[:-1])
+    monkeypatch.setattr(faults, "reopen", lambda state, run, tell: reopen(state, run, tell=told.append))
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    assert [notice for notice in told if isinstance(notice, Mended)] == [Mended(name, step)]
 
 
 def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
-    """Made ids, delimiter and --raw are kept with the run: nobody names them again."""
+    """Made ids, delimiter and raw output are kept with the run."""
     both = faults.offices(tmp_path)
     for office in both.values():
         lines = office.data.read_text().replace(",", ";").splitlines()
         office.data.write_text("\n".join("same" + line[line.index(";") :] for line in lines) + "\n")
     layout = Layout(delimiter=";", make_ids=True)
-    begun = {
-        side: begin(
-            get_ready(o.request(layout=layout, output=Output(o.out, raw=True)), o.state, tell_nobody),
-            faults.Line(),
-        )
-        for side, o in both.items()
-    }  # fmt: skip
+    begun = {}
+    for side, o in both.items():
+        asked = o.request(layout=layout, output=Output(o.out, raw=True))
+        begun[side] = begin(get_ready(asked, o.state, tell_nobody), Line())
     assert not any(isinstance(result, Linked) for result in faults.drive(begun, Wire(frames=40)).values())
-    name = faults.common_run(both)
-    assert name
+    name = faults.the_run(both)
     known = open_run(both[Side.A].state, name).manifest.request
     assert (known.raw, known.read_layout()) == (True, layout)
     made = {side: read_made(o.data) for side, o in both.items()}
-    ended = faults.resume(both, name)
-    assert all(isinstance(result, Linked) for result in ended.values())
+    faults.require_linked(faults.resume(both, name))
     assert {side: read_made(o.data) for side, o in both.items()} == made
     rows = {id: f'"{side.value}{row - 1}"' for side in Side for row, id in made[side].items()}
     for office in both.values():
@@ -379,104 +247,16 @@ def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
         assert sorted(found.splitlines()) == sorted(EXPECTED["greedy"].decode().splitlines())
 
 
-def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
-    both, name = cut_run(tmp_path)
-    with (
-        open_run(both[Side.A].state, name).lock(),
-        pytest.raises(UsageError, match=f"Another process works on the run {name}"),
-    ):
-        faults.resume(both, name)
-    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+# -- how often something is asked ----------------------------------------------------------------------------
 
 
-def test_a_folder_among_the_files_of_a_run_is_left_alone(tmp_path: Path) -> None:
-    """What a killed process left is cleared away; a folder that begins with a dot is somebody else's."""
-    both, name = cut_run(tmp_path)
-    run = both[Side.A].state.run(name)
-    (run / ".folder").mkdir(mode=0o700)
-    (run / ".folder" / "file").touch(mode=0o600)
-    (run / ".left").touch(mode=0o600)
-    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
-    assert (run / ".folder" / "file").exists()
-    assert not (run / ".left").exists()
-
-
-def test_who_is_done_helps_a_partner_that_has_no_receipt_yet(tmp_path: Path) -> None:
-    """A's signature is the last frame, and it is lost; without greedy every run has as many frames."""
-    both, wire = faults.offices(tmp_path / "whole", "plain"), Wire()
-    faults.link(both, wire)
-    both = faults.offices(tmp_path / "cut", "plain")
-    ending = faults.link(both, Wire(to={Side.B: sum(sender is Side.A for sender, _ in wire.passed) - 1}))
-    assert (ending[Side.A] is None, ending[Side.B] is None) == (False, True)
-    name = faults.common_run(both)
-    assert name
-    assert [open_run(both[side].state, name).manifest.done for side in Side] == [True, False]
-    faults.require_done(faults.resume(both, name), both, EXPECTED["plain"])
-
-
-# -- intersections: one set of questions a run ---------------------------------------------------------------
-
-
-def whole_intersection(folder: Path, kind: str) -> tuple[dict[Side, faults.Office], Wire]:
-    both, wire = faults.offices(folder, kind), Wire()
-    faults.require_done(faults.link(both, wire), both, EXPECTED[kind])
-    return both, wire
-
-
-@pytest.mark.parametrize("kind", faults.INTERSECTIONS)
-def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind: str, tmp_path: Path) -> None:
-    both, first = whole_intersection(tmp_path, kind)
-    name = faults.common_run(both)
-    assert name
-    before = {side: faults.stored(o, name) for side, o in both.items()}
-    facts = read_receipt(both[Side.A].state.run(name) / "receipt").facts
-    for office in both.values():
-        office.out.unlink()
+def test_the_end_of_an_intersection_is_done_again_without_a_question(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "psi")
+    faults.require_done(faults.link(both), both, EXPECTED["psi"])
     wire = Wire()
-    faults.require_done(faults.resume(both, name, wire), both, EXPECTED[kind])
-    for side, office in both.items():
-        assert faults.stored(office, name) == before[side]
-        assert len(office.ledger.runs()) == 1
-    again = read_receipt(both[Side.A].state.run(name) / "receipt").facts
-    for fact in ("matches", "comparisons"):
-        assert again[fact] == facts[fact]
-    # Hello, the digest's two messages, the receipt's two; an intersection has more in it alone.
+    faults.require_done(faults.resume(both, faults.the_run(both), wire), both, EXPECTED["psi"])
+    # Hello, the digest's two messages, the receipt's two.
     assert [sum(sender is side for sender, _ in wire.passed) for side in Side] == [5, 5]
-    assert len(first.passed) > len(wire.passed)
-
-
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_an_intersection_that_was_cut_is_not_asked_again(every: int, tmp_path: Path) -> None:
-    """Both refuse alike unless both have kept it all; to link again is a run of its own."""
-    _, wire = whole_intersection(tmp_path / "whole", "psi")
-    to_a = sum(sender is Side.B for sender, _ in wire.passed)
-    seen = set()
-    for number, cut in enumerate(cuts(len(wire.passed), to_a, every)):
-        both = faults.offices(tmp_path / str(number), "psi")
-        faults.link(both, cut)
-        name = faults.common_run(both)
-        if name is None:
-            continue
-        before = {side: faults.stored(o, name) for side, o in both.items()}
-        steps = tuple(open_run(o.state, name).steps() for o in both.values())
-        seen.add(steps)
-        ending = faults.resume(both, name)
-        for side, office in both.items():
-            assert len(office.ledger.runs()) == 1
-            assert steps == (0, 0) or faults.stored(office, name) == before[side]
-        if steps in ((0, 0), (2, 2)):
-            faults.require_done(ending, both, EXPECTED["psi"])
-            continue
-        for side in Side:
-            assert isinstance(ending[side], RefusedError)
-            assert "a second set of questions" in str(ending[side])
-            assert not both[side].out.exists()
-            assert open_run(both[side].state, name).manifest.resumes == 0
-        if number % 10 == 0:
-            faults.require_done(faults.link(both), both, EXPECTED["psi"])
-            assert [len(o.ledger.runs()) for o in both.values()] == [2, 2]
-    # One side is ahead where the last message of a step was lost.
-    assert {(1, 1), (2, 2)} < seen
 
 
 @pytest.mark.parametrize("liar", Side)
@@ -484,39 +264,27 @@ def test_a_partner_that_says_it_kept_the_intersection_does_not_ask_again(
     liar: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One's own journal decides: a partner that resumes with any number of steps is refused."""
-    _, wire = whole_intersection(tmp_path / "whole", "psi")
-    both = faults.offices(tmp_path / "cut", "psi")
-    faults.link(both, Wire(frames=len(wire.passed) // 2, lost=True))
-    name = faults.common_run(both)
-    assert name
+    both, name = cut_run(tmp_path, 17, "psi")
     assert [open_run(o.state, name).steps() for o in both.values()] == [1, 1]
     path, real = both[liar].state.run(name) / "journal", FileJournal.steps
     assert isinstance(real, property)
     monkeypatch.setattr(
         FileJournal, "steps", property(lambda self: 2 if self._path == path else real.__get__(self))
     )
-    ending = faults.resume(both, name)
-    assert isinstance(ending[liar.other], RefusedError)
+    assert isinstance(faults.resume(both, name)[liar.other], RefusedError)
 
 
 def test_an_asker_does_not_ask_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each attempt at a pass is another set of questions, which the lister cannot tell from the first; once
+    """Each attempt at a pass is another set of questions, which the lister cannot tell from the first. Once
     all passes are kept, nothing is asked and the run goes on however often it was cut."""
     monkeypatch.setattr(routed, "MOST_RESUMES", 2)
-    both, kept = faults.offices(tmp_path / "asks", "routed"), faults.offices(tmp_path / "kept", "routed")
-    faults.link(both, Wire(frames=20))
-    name = faults.common_run(both)
-    assert name
+    both, name = cut_run(tmp_path / "asks", 20, "routed")
     for _ in range(2):
         assert set(faults.resume(both, name, Wire(frames=20)).values()) == {None}
     for ending in faults.resume(both, name).values():
         assert isinstance(ending, NotResumedError)
-        assert "another set of questions" in str(ending)
-        assert "revealed" not in str(ending)
     faults.require_done(faults.link(both), both, EXPECTED["routed"])
-    faults.link(kept, Wire(frames=72))
-    name = faults.common_run(kept)
-    assert name
+    kept, name = cut_run(tmp_path / "kept", 72, "routed")
     assert [open_run(o.state, name).steps() for o in kept.values()] == [4, 4]
     for _ in range(3):
         faults.resume(kept, name, Wire(frames=3))
@@ -531,8 +299,242 @@ def test_too_many_lines_are_refused_before_anything_is_charged(
     ending = faults.link(both)
     for side, office in both.items():
         assert isinstance(ending[side], RefusedError)
-        assert "would list 9 values, more than 8" in str(ending[side])
         assert not office.ledger.runs()
         assert office.run is None
     monkeypatch.setattr(intersection, "MOST_LINES", 9)
     faults.require_done(faults.link(both), both, EXPECTED["psi"])
+
+
+# -- outputs and disks ---------------------------------------------------------------------------------------
+
+
+def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path, "plain")
+    with monkeypatch.context() as patch:
+        usage = shutil.disk_usage(tmp_path)
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+        ending = faults.link(both)
+    for side, office in both.items():
+        assert isinstance(ending[side], OutputError), ending
+        assert not office.out.exists()
+    faults.require_done(faults.resume(both, faults.the_run(both)), both, EXPECTED["plain"])
+
+
+def appear(out: Path) -> None:
+    out.write_text("another's")
+
+
+def vanish(out: Path) -> None:
+    shutil.rmtree(out.parent)
+
+
+@pytest.mark.parametrize("happens", [appear, vanish])
+def test_an_output_that_cannot_be_written_any_more(happens: Callable[[Path], None], tmp_path: Path) -> None:
+    """A file that somebody else wrote meanwhile is not replaced; the run goes on with another place."""
+    both = faults.offices(tmp_path, "plain")
+    office, other = both[Side.A], both[Side.B]
+    office.out = tmp_path / "there" / "pairs.csv"
+    office.out.parent.mkdir()
+    parties = faults.linking(both)
+
+    def meanwhile() -> Party[Linked]:
+        party = parties[Side.A]
+        effect = next(party)
+        happens(office.out)
+        while True:
+            answer = yield effect
+            try:
+                effect = party.send(answer)
+            except StopIteration as end:
+                return end.value
+
+    ending = faults.drive({**parties, Side.A: meanwhile()}, Wire())
+    assert isinstance(ending[Side.A], OutputError)
+    name = faults.the_run(both)
+    with pytest.raises(OutputError):
+        faults.resume(both, name)
+    elsewhere = tmp_path / "elsewhere.csv"
+    for _ in range(2):
+        # Twice: what the run has written it may write again.
+        changes = Resumption(output=Output(elsewhere))
+        with reopen(office.state, name, changes) as mine, reopen(other.state, name) as theirs:
+            again = {Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}
+            faults.require_linked(faults.drive(again, Wire()))
+        assert elsewhere.read_bytes() == other.out.read_bytes() == EXPECTED["plain"]
+    assert not office.out.exists() or office.out.read_text() == "another's"
+    for one in both.values():
+        faults.require_one_charge(one)
+
+
+def remember_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Everything that may lie in a file does."""
+    patch.setattr(StoredRun, "scratch", property(lambda run: Scratch(run.receipt.parent, "", most=0)))
+
+
+def names(office: Office) -> set[str]:
+    assert office.run
+    return {path.name for path in office.run.path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "kind", ["greedy", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("plain", "one-to-one"))]
+)
+def test_a_run_with_little_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same output; its files have no name, while it goes on and after it."""
+    remember_nothing(monkeypatch)
+    both, write = faults.offices(tmp_path, kind), Spilled.write
+    seen: set[str] = set()
+
+    def noted(file: Spilled, numbers: Any) -> None:
+        write(file, numbers)
+        for office in both.values():
+            seen.update(path.name for path in office.state.folder.rglob("*") if path.is_file())
+
+    monkeypatch.setattr(Spilled, "write", noted)
+    faults.require_done(faults.link(both), both, EXPECTED[kind])
+    assert "journal" in seen
+    assert not [name for name in seen if name.startswith((".", "tmp"))]
+    for office in both.values():
+        assert {name.split("-")[0] for name in names(office)} == {"journal", "lock", "receipt"}
+
+
+@pytest.mark.parametrize("kind", ["greedy", pytest.param("plain", marks=pytest.mark.slow)])
+def test_a_disk_without_room_for_what_does_not_fit_in_memory(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any write of one side: nothing is left, and the run goes on."""
+    remember_nothing(monkeypatch)
+    # With other noise a run may come to some writes less.
+    for at in (1, 8, 16):
+        both, wire, writes = faults.offices(tmp_path / str(at), kind), Wire(), list[int]()
+        with monkeypatch.context() as patch:
+            patch.setattr(Spilled, "write", limited(at, wire, writes))
+            ending = faults.link(both, wire)
+        assert isinstance(ending[Side.A], ScratchError)
+        assert not [name for name in names(both[Side.A]) if name.startswith((".", "tmp"))]
+        faults.require_done(faults.again(both), both, EXPECTED[kind])
+
+
+def limited(at: int, wire: Wire, writes: list[int]) -> Callable[[Spilled, Any], None]:
+    """A file of A that takes so many writes."""
+    write = Spilled.write
+
+    def attempt(file: Spilled, numbers: Any) -> None:
+        if wire.active is Side.A:
+            writes.append(at)
+            if len(writes) == at:
+                raise _failed(file._folder, faults.full(), file._mend)
+        write(file, numbers)
+
+    return attempt
+
+
+# -- clocks and interrupts -----------------------------------------------------------------------------------
+
+
+def clock(shift: timedelta) -> type[datetime]:
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Shifted:
+            moved = datetime.now(tz) + shift
+            return cls.fromtimestamp(moved.timestamp(), tz or UTC)
+
+    return Shifted
+
+
+@pytest.mark.parametrize("hours", [-72, -20, 24 * 365, 24 * 365 * 6])
+def test_a_clock_that_jumps(hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run goes on while the cards are valid."""
+    both, name = cut_run(tmp_path, 30)
+    with monkeypatch.context() as patch:
+        for room in ("link", "stages"):
+            patch.setattr(f"accord.run.{room}.datetime", clock(timedelta(hours=hours)))
+        if hours in (-20, 24 * 365):
+            faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+        else:
+            with pytest.raises(TrustError):
+                faults.resume(both, name)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Interrupts are heard, also where the tests were started in the background, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
+    done: list[bool] = []
+
+    def work() -> None:
+        with hold_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    # Other threads have nothing to hold back.
+    thread = threading.Thread(target=lambda: done.append(hold_interrupts().__enter__() is None))
+    thread.start()
+    thread.join()
+    assert done == [True, True]
+
+
+@pytest.mark.usefixtures("heard")
+def test_an_error_in_the_block_goes_before_an_interrupt() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+
+    def work() -> None:
+        with hold_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            raise ValueError("its own")
+
+    with pytest.raises(ValueError, match="its own"):
+        work()
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.usefixtures("heard")
+def test_an_interrupt_waits_for_the_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sides can go on with the run."""
+    both = faults.offices(tmp_path)
+    stopped: list[bool] = []
+    charge = Ledger.charge
+
+    def interrupted(*given: Any) -> Any:
+        if not stopped:
+            stopped.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return charge(*given)
+
+    monkeypatch.setattr(Ledger, "charge", interrupted)
+    assert KeyboardInterrupt in {type(end) for end in faults.link(both).values()}
+    faults.require_done(faults.resume(both, faults.the_run(both)), both, EXPECTED["greedy"])
+
+
+def test_an_interrupt_names_the_run_that_can_be_resumed() -> None:
+    kept = _name_partner(KeyboardInterrupt(), "bob", "r1")
+    assert isinstance(kept, InterruptedRunError)
+    assert kept.facts == {"run": "r1"}
+    assert isinstance(_name_partner(KeyboardInterrupt(), "bob", ""), InterruptedEarlyError)
+
+
+def test_a_partner_that_said_nothing_may_not_have_the_run() -> None:
+    channel, mends = TlsChannel.__new__(TlsChannel), []
+    channel._partner = "alice"
+    channel.started("r1")
+    for channel._heard in (False, True):
+        with pytest.raises(StoppedError) as stopped:
+            channel._raise_stopped(Reason.INTERRUPTED)
+        mends.append(stopped.value.facts["mend"])
+    assert all("accord resume r1" in str(mend) for mend in mends)
+    assert ["alice" in str(mend) for mend in mends] == [True, False]

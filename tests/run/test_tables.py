@@ -1,106 +1,133 @@
-"""Pairs in tables of databases, at the end of real runs: what goes wrong is said in words, costs nothing
-before the start, and leaves nothing half written after it."""
+"""Runs on tables of other kinds: in databases, on either end, and without ids.
+
+What goes wrong costs nothing before the start, and leaves nothing half written after it.
+"""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+import csv
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
-from accord.errors import AccordError, OutputError, UnsureOutputError
-from accord.run.link import reopen
+from accord.errors import (
+    AccordError,
+    DataError,
+    OutputError,
+    SnapshotError,
+    StateError,
+    UnreadableError,
+    UnsureOutputError,
+)
+from accord.notices import Notice, Reading
+from accord.run import link as link_module
 from accord.run.offer import Offer
-from accord.run.request import Output, Resumption
-from accord.run.stages import Linked, go_on
+from accord.run.request import Output
+from accord.run.stages import Linked
 from accord.run.verbs import link
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.ledger import Ledger
-from accord.state.runs import open_run
-from accord.table.address import Address, Database
+from accord.table.address import Database
 from accord.table.pairs import PairTable
 from accord.table.sinks import postgres as sinks_postgres
-from accord.table.sinks.targets import Target
-from accord.table.sinks.transaction import Refused, statement
+from accord.table.sinks.transaction import Refused
+from accord.table.sources.opening import ids_file
+from tests.fields.made_ids import read_made
 from tests.postgres import Server
 from tests.protocols.worlds import agreement
 from tests.run import faults, worlds
-from tests.run.faults import Line, Office, Wire
-from tests.run.test_resume import EXPECTED
+from tests.run.faults import EXPECTED, Office, Wire
 from tests.table.databases import Home, home
 
 pytestmark = pytest.mark.usefixtures("quick")
 __all__ = ["home"]
 
+Both = dict[Side, Office]
 ROWS = [tuple(line.replace('"', "").split(",")) for line in EXPECTED["plain"].decode().splitlines()[1:]]
 ALL = "SELECT id_a, id_b, x_a, y_a, x_b, y_b FROM pairs ORDER BY id_a, id_b"
 
 
-def offices(folder: Path, home: Home) -> dict[Side, Office]:
+# -- databases -----------------------------------------------------------------------------------------------
+
+
+def writing(folder: Path, home: Home) -> Both:
     """A writes to a table, B to a file."""
     both = faults.offices(folder, "plain")
     both[Side.A].out = home.address()  # type: ignore[assignment]
     return both
 
 
-def again(both: dict[Side, Office], out: Target | None = None) -> faults.Ending:
-    """Both go on with their run; A perhaps to another place."""
-    name = faults.common_run(both)
-    assert name
-    a, b = both[Side.A], both[Side.B]
-    with (
-        reopen(a.state, name, Resumption(output=Output(out))) as mine,
-        reopen(b.state, name) as theirs,
-    ):
-        return faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
+def sqlite(folder: Path) -> Home:
+    return Home(Database.SQLITE, str(folder / "own.sqlite"))
 
 
-def require_done(ending: faults.Ending, both: dict[Side, Office]) -> None:
-    for side, office in both.items():
-        assert isinstance(ending[side], Linked), ending
+def go_on(both: Both) -> None:
+    """Both resume, are done and were charged once."""
+    faults.require_linked(faults.resume(both, faults.the_run(both)))
+    for office in both.values():
         faults.require_one_charge(office)
 
 
-def test_a_run_writes_its_table_and_replaces_it_when_its_end_is_done_again(
-    home: Home, tmp_path: Path
-) -> None:
-    both = offices(tmp_path, home)
-    require_done(faults.drive(faults.linking(both), Wire()), both)
-    assert home.rows(ALL) == ROWS
-    home.run("DELETE FROM pairs")
-    require_done(again(both), both)
-    assert home.rows(ALL) == ROWS
-    run = both[Side.A].run
-    assert run is not None
-    assert run.manifest.request.target == home.address()
+def test_a_run_from_a_table_to_a_table(home: Home, tmp_path: Path) -> None:
+    """Own ids keep their type. The run goes on after a cut, and its end, done again, replaces its table."""
+    both = writing(tmp_path, home)
+    office = both[Side.A]
+    cells = (f"({i}, {x}, {y})" for i, (x, y) in reversed(list(enumerate(faults.A_ROWS))))
+    insert = f"INSERT INTO points VALUES {', '.join(cells)}"  # noqa: S608
+    home.run("CREATE TABLE points (id bigint, x bigint, y bigint)", insert)
+    office.data = home.address("points")  # type: ignore[assignment]
+    faults.drive(faults.linking(both), Wire(12))
+    assert office.run
+    assert office.run.manifest.request.data == str(office.data)
+    for _ in range(2):
+        go_on(both)
+        assert home.rows(ALL) == [(int(a[1:]), *rest) for a, *rest in ROWS]
+        assert b'"0"' in both[Side.B].out.read_bytes(), "the partner has texts"
+        home.run("DELETE FROM pairs")
+    assert office.run.manifest.request.target == home.address()
 
 
-def test_own_ids_keep_their_type(home: Home, tmp_path: Path) -> None:
-    both = offices(tmp_path, home)
-    data = tmp_path / "numbers.parquet"
-    rows = list(enumerate(faults.A_ROWS))
-    columns = {"id": [i for i, _ in rows], "x": [x for _, (x, _) in rows], "y": [y for _, (_, y) in rows]}
-    pyarrow.parquet.write_table(pa.table(columns), data)
-    both[Side.A].data = data
-    require_done(faults.drive(faults.linking(both), Wire()), both)
-    found = home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a, id_b")
-    assert found == sorted((int(a[1:]), b) for a, b, *_ in ROWS)
-    assert b'"0"' in both[Side.B].out.read_bytes(), "the partner has texts"
+def test_rows_that_changed_are_refused(tmp_path: Path) -> None:
+    """Other rows in another order are the same table."""
+    both = faults.offices(tmp_path)
+    office = both[Side.A]
+    rows = [line.split(",") for line in office.data.read_text().splitlines()[1:]]
+    own = sqlite(tmp_path)
+    own.run("CREATE TABLE points (id TEXT, x INTEGER, y INTEGER)")
+    with closing(sqlite3.connect(own.place)) as database:
+        database.executemany("INSERT INTO points VALUES (?, ?, ?)", rows)
+        database.commit()
+    office.data = own.address("points")  # type: ignore[assignment]
+    faults.link(both, Wire(frames=12))
+    name, spent = faults.the_run(both), office.ledger.runs()
+    own.run("UPDATE points SET x = x + 1 WHERE id = 'A3'")
+    with pytest.raises(StateError) as caught:
+        faults.resume(both, name)
+    assert caught.value.exit_code == 6
+    assert office.ledger.runs() == spent
+    own.run(
+        "UPDATE points SET x = x - 1 WHERE id = 'A3'", "CREATE TABLE moved AS SELECT * FROM points ORDER BY y"
+    )
+    own.run("DROP TABLE points", "ALTER TABLE moved RENAME TO points")
+    faults.require_done(faults.again(both), both, EXPECTED["greedy"])
 
 
-def interrupted(both: dict[Side, Office], act: Callable[[], object]) -> faults.Ending:
-    """Something happens while the run goes on."""
+def test_a_table_that_somebody_makes_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    own = sqlite(tmp_path)
+    both = writing(tmp_path, own)
     parties = faults.linking(both)
 
     def acting() -> Party[Linked]:
         party = parties[Side.A]
         effect = next(party)
-        act()
+        own.run("CREATE TABLE pairs (id_a text)", "INSERT INTO pairs VALUES ('another')")
         while True:
             answer = yield effect
             try:
@@ -108,39 +135,12 @@ def interrupted(both: dict[Side, Office], act: Callable[[], object]) -> faults.E
             except StopIteration as end:
                 return end.value
 
-    return faults.drive({**parties, Side.A: acting()}, Wire())
-
-
-def test_a_table_that_somebody_makes_meanwhile_is_not_replaced(home: Home, tmp_path: Path) -> None:
-    both = offices(tmp_path, home)
-    made = "CREATE TABLE pairs (id_a text, id_b text, x_a text, y_a text, x_b text, y_b text)"
-    ending = interrupted(both, lambda: home.run(made, "INSERT INTO pairs (id_a) VALUES ('another')"))
-    assert isinstance(ending[Side.A], OutputError)
-    with pytest.raises(OutputError, match="the table already exists"):
-        again(both)
-    assert home.rows("SELECT id_a FROM pairs") == [("another",)]
-    home.run("DROP TABLE pairs")
-    require_done(again(both), both)
-    assert home.rows(ALL) == ROWS
-
-
-@pytest.mark.slow
-def test_a_server_that_is_away_at_the_end(postgres: Server, tmp_path: Path) -> None:
-    """The run is kept, and goes on with another place, or with the same once the server is there."""
-    own = Home(Database.POSTGRES, postgres.add_schema())
-    both = offices(tmp_path, own)
-    try:
-        ending = interrupted(both, lambda: postgres.stop(signal.SIGQUIT))
-        assert isinstance(ending[Side.A], OutputError)
-        assert "the server cannot be reached" in str(ending[Side.A])
-        with pytest.raises(OutputError, match="the server cannot be reached"):
-            again(both)
-        elsewhere = Address(Database.SQLITE, str(tmp_path / "own.sqlite"), "pairs")
-        require_done(again(both, elsewhere), both)
-        assert Home(Database.SQLITE, elsewhere.place).rows(ALL) == ROWS
-    finally:
-        postgres.start()
-    require_done(again(both), both)
+    assert isinstance(faults.drive({**parties, Side.A: acting()}, Wire())[Side.A], OutputError)
+    with pytest.raises(OutputError):
+        go_on(both)
+    assert own.rows("SELECT id_a FROM pairs") == [("another",)]
+    own.run("DROP TABLE pairs")
+    go_on(both)
     assert own.rows(ALL) == ROWS
 
 
@@ -148,7 +148,7 @@ def test_a_server_that_ends_in_the_middle_of_writing(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Home(Database.POSTGRES, postgres.add_schema())
-    both = offices(tmp_path, own)
+    both = writing(tmp_path, own)
     batches = PairTable.typed_batches
 
     def ending_server(pairs: PairTable) -> Iterator[pa.RecordBatch]:
@@ -163,20 +163,19 @@ def test_a_server_that_ends_in_the_middle_of_writing(
         patch.setattr(PairTable, "typed_batches", ending_server)
         ending = faults.drive(faults.linking(both), Wire())
     assert isinstance(ending[Side.A], OutputError)
-    assert "the server ended the connection" in str(ending[Side.A])
     assert own.tables() == []
     assert (run := both[Side.A].run) is not None
     assert run.manifest.replaces == ""
-    require_done(again(both), both)
+    go_on(both)
     assert own.rows(ALL) == ROWS
 
 
 def test_an_answer_to_a_commit_that_is_lost(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was done or it was not: the run that asked for it may replace what it finds, and nobody else's."""
+    """It was done or it was not: the run that asked for it may replace what it finds, and no other may."""
     own = Home(Database.POSTGRES, postgres.add_schema())
-    both = offices(tmp_path, own)
+    both = writing(tmp_path, own)
     commit = sinks_postgres.Postgres.commit
 
     def lost(transaction: Any) -> None:
@@ -185,97 +184,136 @@ def test_an_answer_to_a_commit_that_is_lost(
 
     with monkeypatch.context() as patch:
         patch.setattr(sinks_postgres.Postgres, "commit", lost)
-        ending = faults.drive(faults.linking(both), Wire())
-    assert isinstance(ending[Side.A], UnsureOutputError)
-    assert "may have been written, or not" in str(ending[Side.A])
-    assert ending[Side.A].exit_code == 5  # type: ignore[union-attr]
-    require_done(again(both), both)
+        error = faults.drive(faults.linking(both), Wire())[Side.A]
+    assert isinstance(error, UnsureOutputError)
+    assert error.exit_code == 5
+    go_on(both)
     assert own.rows(ALL) == ROWS
+    everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert postgres.password.encode() not in everything
 
 
-# -- before anybody is asked or called --------------------------------------------------------------------
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> worlds.Organisation:
-    return worlds.introduce(tmp_path, agreement())[0]
-
-
-def attempt(office: worlds.Organisation, out: Any, **more: Any) -> str:
-    """What a linkage says that ends before its owner is asked; nothing is charged."""
+def refused(folder: Path, out: Any, **more: Any) -> str:
+    """What a linkage says that ends before its owner is asked. Nothing is charged."""
+    office, _ = worlds.introduce(folder, agreement())
 
     def never(offer: Offer) -> bool:
         raise AssertionError("asked")
 
+    data = more.pop("data", worlds.table(worlds.A_ROWS, "A"))
+    given = {"partner": "bob", "listen": "127.0.0.1:0", "state": office.state.folder} | more
     with pytest.raises(AccordError) as caught:
-        link(
-            more.pop("data", worlds.table(worlds.A_ROWS, "A")), agreement(), partner="bob",
-            confirm=never, listen="127.0.0.1:0", out=out, state=office.state.folder, **more,
-        )  # fmt: skip
+        link(data, agreement(), confirm=never, out=out, **given)
     assert isinstance(caught.value, OutputError)
-    assert caught.value.exit_code == 5
     assert caught.value.__cause__ is None
     assert not Ledger(office.state.database).runs()
     return str(caught.value)
 
 
-def test_a_server_that_is_away_is_found_at_once(postgres: Server, office: worlds.Organisation) -> None:
-    postgres.add_service("away")
-    text = postgres.services.read_text()
-    before, after = text.rsplit(f"port={postgres.port}", 1)
-    postgres.services.write_text(f"{before}port=1{after}")
-    assert "the server cannot be reached" in attempt(office, "postgres:away?table=pairs")
-    assert "knows no such service" in attempt(office, "postgres:nobody-named-it?table=pairs")
-
-
-def test_a_wrong_password_is_not_repeated_nor_is_what_is_right(
-    postgres: Server, office: worlds.Organisation, capfd: pytest.CaptureFixture[str]
+def test_a_server_that_refuses_is_found_at_once_and_no_secret_is_repeated(
+    postgres: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    canary = "canary-5d1f"
+    canary, own = "canary-5d1f", Home(Database.POSTGRES, postgres.add_schema())
     postgres.run("CREATE ROLE guest LOGIN PASSWORD 'canary-true'")
     postgres.add_service("guest", user="guest", password=canary)
-    said = attempt(office, "postgres:guest?table=pairs")
-    assert "the password is wrong or missing" in said
+    reader = postgres.add_user("reader", f"GRANT USAGE ON SCHEMA {own.place} TO reader")
+    postgres.add_service("away")
+    before, after = postgres.services.read_text().rsplit(f"port={postgres.port}", 1)
+    postgres.services.write_text(f"{before}port=1{after}")
+    outs = [f"postgres:{name}?table=pairs" for name in ("guest", "nobody-named-it", "away")]
+    outs.append(f"postgres:{reader}?table=pairs&schema={own.place}")
+    said = "".join(refused(tmp_path / str(number), out) for number, out in enumerate(outs))
     assert canary in postgres.passwords.read_text(), "the search would find it"
+    office = faults.offices(tmp_path)[Side.A]
+    for name in ("guest", "away"):
+        office.data = Path(f"postgres:{name}?table=points")
+        with pytest.raises(UnreadableError) as caught:
+            office.ready()
+        said += str(caught.value)
+    assert (office.ledger.runs(), office.run) == ((), None)
     told = "".join(capfd.readouterr())
     for secret in (canary, "canary-true", postgres.password, str(postgres.passwords), "guest:"):
         assert secret not in said + told
 
 
-def test_who_may_not_write_is_told_at_once(postgres: Server, office: worlds.Organisation) -> None:
-    own = Home(Database.POSTGRES, postgres.add_schema())
-    reader = postgres.add_user("reader", f"GRANT USAGE ON SCHEMA {own.place} TO reader")
-    address = f"postgres:{reader}?table=pairs&schema={own.place}"
-    assert "you have no right to write there" in attempt(office, address)
-    own.run("CREATE TABLE pairs (id_a text)", "GRANT SELECT, INSERT ON pairs TO reader")
-    assert "the table already exists" in attempt(office, address)
-
-
-def test_a_table_that_is_there(home: Home, office: worlds.Organisation) -> None:
-    home.run("CREATE TABLE pairs (precious text)")
-    for out, force in ((home.address(), False), (str(home.address()), False), (home.address(), True)):
-        assert "the table already exists" in attempt(office, out, force=force)
+def test_a_table_that_is_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+    """Also the table that is read."""
+    home.run("CREATE TABLE pairs (id text, x bigint, y bigint)", "INSERT INTO pairs VALUES ('A', 1, 1)")
+    address = home.address()
+    for number, (out, more) in enumerate(
+        ((address, {}), (str(address), {}), (address, {"force": True}), (address, {"data": str(address)}))
+    ):
+        refused(tmp_path / str(number), out, **more)
     assert home.tables() == ["pairs"]
+    assert home.rows("SELECT id FROM pairs") == [("A",)]
 
 
-def test_the_table_that_is_read(home: Home, office: worlds.Organisation) -> None:
-    home.run("CREATE TABLE people (id text, x bigint, y bigint)", "INSERT INTO people VALUES ('A', 1, 1)")
-    address = home.address("people")
-    assert "the table already exists" in attempt(office, address, data=str(address), force=True)
-    assert home.rows("SELECT id FROM people") == [("A",)]
+def test_a_long_table_tells_how_many_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = faults.offices(tmp_path)[Side.A]
+    told: list[Notice] = []
+    monkeypatch.setattr(link_module, "_TOLD", 3)
+    link_module.get_ready(office.request(snapshot=None, output=Output()), office.state, told.append)
+    assert told == [Reading(8), Reading(8, done=True)]
 
 
-def test_a_linkage_from_a_table_to_another_beside_it(home: Home, tmp_path: Path) -> None:
-    """Over a real connection: read, compared, written, and its receipt fits the table."""
-    a, b = worlds.introduce(tmp_path, agreement())
-    rows = ", ".join(f"({i}, {x}, {y})" for i, (x, y) in enumerate(worlds.A_ROWS))
-    insert = statement("INSERT INTO people VALUES", rows)
-    home.run("CREATE TABLE people (id bigint, x bigint, y bigint)", insert)
-    ours, theirs = worlds.link_both(
-        a, b, a_options={"data": str(home.address("people")), "out": str(home.address())}
-    )
-    assert isinstance(ours, Linked), ours
-    assert isinstance(theirs, Linked), theirs
-    assert ours.out == home.address()
-    assert home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a") == [(0, "b0"), (1, "b1")]
-    assert open_run(a.state, ours.run).manifest.replaces == str(home.address())
+# -- tables without ids --------------------------------------------------------------------------------------
+
+
+def without_ids(folder: Path, kind: str) -> Both:
+    return faults.drop_ids(faults.offices(folder, kind))
+
+
+def pairs_of(office: Office) -> list[tuple[str, str]]:
+    with office.out.open(newline="") as file:
+        return [(pair["id_a"], pair["id_b"]) for pair in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "all-pairs", "psi"])
+def test_made_ids_in_messages_are_those_of_what_matches(kind: str, tmp_path: Path) -> None:
+    both, wire = without_ids(tmp_path, kind), Wire()
+    faults.require_linked(faults.link(both, wire))
+    found = pairs_of(both[Side.A])
+    assert pairs_of(both[Side.B]) == found == sorted(found)
+    for place, side in enumerate(Side):
+        told = b"".join(frame for sender, frame in wire.passed if sender is side)
+        matched = {pair[place] for pair in found}
+        assert {id for id in read_made(both[side].data).values() if id.encode() in told} == matched
+
+
+@pytest.mark.parametrize("kind", ["plain", "all-pairs"])
+def test_neighbouring_tables_are_the_same_to_a_partner(kind: str, tmp_path: Path) -> None:
+    """A row more that matches nothing, anywhere, or that is the same as another: rows that match keep their
+    ids, and a row's number would differ."""
+    base = without_ids(tmp_path / "base", kind)
+    faults.require_linked(faults.link(base))
+    for place, row in ((0, "5,9"), (4, "5,9"), (8, "5,9"), (2, "9,2")):
+        both = without_ids(tmp_path / f"{place}", kind)
+        for side in Side:
+            shutil.copy(ids_file(base[side].data), ids_file(both[side].data))
+        lines = both[Side.A].data.read_text().splitlines()
+        lines.insert(1 + place, row)
+        both[Side.A].data.write_text("\n".join(lines) + "\n")
+        faults.require_linked(faults.link(both))
+        assert both[Side.B].out.read_bytes() == base[Side.B].out.read_bytes()
+        assert len(read_made(both[Side.A].data)) == 9
+
+
+def test_a_sorted_table_is_the_same_snapshot_and_a_changed_one_is_not(tmp_path: Path) -> None:
+    """A run that is resumed makes no ids."""
+    both = without_ids(tmp_path, "plain")
+    data = both[Side.A].data
+    faults.require_linked(faults.link(both))
+    found = pairs_of(both[Side.A])
+    header, *rows = data.read_text().splitlines()
+    data.write_text("\n".join([header, *reversed(rows)]) + "\n")
+    faults.require_linked(faults.link(both))
+    assert pairs_of(both[Side.A]) == found
+    before, name = ids_file(data).read_bytes(), faults.require_linked(faults.link(both))[Side.A].run
+    data.write_text("\n".join([header, *rows, "5,9"]) + "\n")
+    with pytest.raises(DataError) as missing:
+        faults.resume(both, name)
+    assert missing.value.faults[0].place == "row 9, column 'id'"
+    assert ids_file(data).read_bytes() == before
+    data.write_text("\n".join([header, *rows[1:], "5,9"]) + "\n")
+    with pytest.raises(SnapshotError):
+        faults.require_linked(faults.link(both))

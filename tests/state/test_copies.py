@@ -1,4 +1,4 @@
-"""The way back from a copy: whole or not at all, and never a way to forget a run."""
+"""Copies of a state folder and the way back: private, whole or not at all, and no way to forget a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accord.errors import DamagedError, StateError, UnreadableError, UsageError
+from accord.errors import AccordError, DamagedError, StateError, UnreadableError, UsageError
 from accord.run.inspection import inspect_state
 from accord.run.stages import Linked
 from accord.side import Side
@@ -22,29 +22,43 @@ from accord.state import backup
 from accord.state import restore as restoring
 from accord.state.backup import decode_copy_manifest, write_copy
 from accord.state.folder import State, open_state
+from accord.state.journal import TAG
 from accord.state.log import LONG
 from accord.state.register import RunChanged, RunForgotten
 from accord.state.restore import Forgotten, Restored, restore_copy
 from accord.state.runs import hold
 from tests.run import faults
 from tests.run.faults import Office, Wire
-from tests.state.test_backup import NOW, beside, damage_entry, keep, members
-from tests.state.test_inspection import change, flip
+from tests.state.damage import NOW, change, flip
 
 pytestmark = pytest.mark.usefixtures("quick")
 
 
-@pytest.fixture
-def both(tmp_path: Path) -> dict[Side, Office]:
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two organisations after one run."""
-    made = faults.offices(tmp_path, "plain")
-    faults.require_linked(faults.link(made))
-    return made
+    folder = tmp_path_factory.mktemp("linked")
+    with pytest.MonkeyPatch.context() as patch:
+        faults.quicken(patch)
+        faults.require_linked(faults.link(faults.offices(folder, "plain")))
+    return folder
+
+
+@pytest.fixture
+def both(linked: Path, tmp_path: Path) -> dict[Side, Office]:
+    shutil.copytree(linked, tmp_path, dirs_exist_ok=True)
+    return faults.open_offices(tmp_path, "plain")
 
 
 @pytest.fixture
 def office(both: dict[Side, Office]) -> Office:
     return both[Side.A]
+
+
+def keep(office: Office, name: str = "copy.tar") -> Path:
+    path = office.data.with_name(name)
+    assert write_copy(State(office.state.folder), path, NOW).faults == ()
+    return path
 
 
 def restore(office: Office, path: Path, force: bool = False) -> Restored:
@@ -53,13 +67,88 @@ def restore(office: Office, path: Path, force: bool = False) -> Restored:
     return found
 
 
+def beside(office: Office) -> set[str]:
+    return {path.name for path in office.state.folder.parent.iterdir()}
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with tarfile.open(path) as archive:
+        return {info.name: archive.extractfile(info).read() for info in archive}  # type: ignore[union-attr]
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     """What is in a folder, but for locks."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+def is_whole(office: Office) -> bool:
+    return inspect_state(State(office.state.folder)).damages == []
+
+
 # -- there and back ------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_overwritten_and_nothing_copied_into_itself(office: Office) -> None:
+    path = keep(office)
+    content = path.read_bytes()
+    with pytest.raises(UsageError):
+        keep(office)
+    assert path.read_bytes() == content
+    write_copy(office.state, path, NOW, force=True)
+    for state, place, error in (
+        (office.state, office.state.folder / "copy.tar", UsageError),
+        (office.state, path.parent / "none" / "copy.tar", AccordError),
+        (State(path.with_name("none")), path.with_name("b.tar"), UsageError),
+    ):
+        with pytest.raises(error):
+            write_copy(state, place, NOW)
+
+
+def test_a_disk_that_is_full_leaves_nothing(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = beside(office)
+
+    def full(*_: object) -> None:
+        raise faults.full()
+
+    monkeypatch.setattr(backup._Archive, "finish", full)
+    with pytest.raises(AccordError):
+        keep(office)
+    assert beside(office) == names
+
+
+def test_of_a_run_that_was_not_charged_the_journal_is_empty(both: dict[Side, Office]) -> None:
+    """What it holds by now may follow from noise that the copy does not have."""
+    office = both[Side.A]
+    faults.link(both, Wire(frames=2))
+    (name,) = begun(office)
+    with (office.state.run(name) / "journal").open("ab") as file:
+        file.write(b"more")
+    assert members(keep(office))[f"runs/{name}/journal"] == TAG
+
+
+def begun(office: Office) -> list[str]:
+    """Runs that were not charged."""
+    with office.state.database.reading() as read:
+        return [run.name for run in read.register.runs.values() if run.charged is None]
+
+
+def test_a_run_that_is_forgotten_meanwhile(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy is begun anew."""
+    (name,) = [path.name for path in (office.state.folder / "runs").iterdir()]
+    real, calls = backup._add_run, list[str]()
+
+    def forgetting(archive: Any, state: State, register: Any, run: str) -> list[str]:
+        if not calls:
+            calls.append(run)
+            office.ledger.forget(run)
+            office.state.remove_run(run)
+        return real(archive, state, register, run)
+
+    monkeypatch.setattr(backup, "_add_run", forgetting)
+    kept = members(keep(office))
+    assert calls == [name]
+    assert not any(name in member for member in kept)
 
 
 def test_a_copy_is_private_and_puts_everything_back(office: Office) -> None:
@@ -70,33 +159,30 @@ def test_a_copy_is_private_and_puts_everything_back(office: Office) -> None:
     path = keep(office)
     assert path.stat().st_mode & 0o777 == 0o600
     assert beside(office) == names | {path.name}, "nothing else is left there"
-    kept = members(path)
-    assert kept.keys() == before.keys() | {"manifest"}
+    assert members(path).keys() == before.keys() | {"manifest"}
     shutil.rmtree(office.state.folder)
     made = restore(office, path)
     assert (made.replaced, made.forgotten, made.gone_on, made.faults) == (None, Forgotten(), (), ())
     after = everything(office.state.folder)
-    assert {k: v for k, v in after.items() if k != "state.sqlite"} == {
-        k: v for k, v in before.items() if k != "state.sqlite"
-    }
-    assert inspect_state(office.state).damages == []
-    modes = {path.stat().st_mode & 0o077 for path in office.state.folder.rglob("*")}
-    assert modes == {0}
+    assert after.keys() == before.keys()
+    assert all(after[name] == before[name] for name in after if name != "state.sqlite")
+    assert is_whole(office)
+    assert {path.stat().st_mode & 0o077 for path in office.state.folder.rglob("*")} == {0}
 
 
 def test_the_folder_that_was_there_is_kept_beside(office: Office) -> None:
     path, before = keep(office), everything(office.state.folder)
-    first, second = restore(office, path), restore(office, path)
-    assert first.replaced == office.state.folder.with_name("state.replaced-2026-11-17")
-    assert second.replaced == office.state.folder.with_name("state.replaced-2026-11-17-1")
-    assert everything(first.replaced) == before
+    replaced = [restore(office, path).replaced for _ in range(2)]
+    assert [one.name for one in replaced if one] == [
+        "state.replaced-2026-11-17",
+        "state.replaced-2026-11-17-1",
+    ]
+    assert replaced[0]
+    assert everything(replaced[0]) == before
     assert not any("restoring" in name for name in beside(office))
 
 
-# -- runs that go on -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("frames", [4, 5, 12, 30])
+@pytest.mark.parametrize("frames", [4, 12, 30])
 def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Path) -> None:
     """Also where it was not yet charged."""
     both = faults.offices(tmp_path, "greedy")
@@ -105,18 +191,16 @@ def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Pa
         path = keep(office)
         shutil.rmtree(office.state.folder)
         restore(office, path)
-    ending = faults.again(both)
-    assert all(isinstance(result, Linked) for result in ending.values())
-    assert [inspect_state(office.state).damages for office in both.values()] == [[], []]
+    assert all(isinstance(result, Linked) for result in faults.again(both).values())
     for office in both.values():
+        assert is_whole(office)
         faults.require_one_charge(office)
 
 
 def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     """Else a partner that is far ahead could not go on, or could ask again what was answered."""
-    both = faults.offices(tmp_path, "greedy")
-    faults.link(both, Wire(frames=30))
-    name, office = faults.the_run(both), both[Side.A]
+    both, name = faults.cut_run(tmp_path, 30)
+    office = both[Side.A]
     early = keep(office)
     journal = office.state.run(name) / "journal"
     short = journal.read_bytes()
@@ -127,10 +211,9 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     assert len(long) > len(short)
     # The log of the later copy, and the journal of the earlier one.
     mixed = rewritten(late, {f"runs/{name}/journal": lambda _: short})
-    made = restore(office, mixed)
-    assert made.gone_on == (name,)
+    assert restore(office, mixed).gone_on == (name,)
     assert journal.read_bytes() == long
-    with pytest.raises(UsageError, match="does not know all that is here"):
+    with pytest.raises(UsageError):
         restore(office, early)
     assert all(isinstance(result, Linked) for result in faults.resume(both, name).values())
 
@@ -139,42 +222,43 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office]) -> None:
-    office = both[Side.A]
-    path = keep(office)
-    faults.require_linked(faults.link(both))
-    before = everything(office.state.folder)
-    (_, charged) = office.ledger.runs()
-    with pytest.raises(UsageError) as refused:
-        restore(office, path)
-    said = str(refused.value)
-    with office.state.database.reading() as read:
-        entries = read.register.position.number
-    assert "entries of the log are not in it" in said
-    assert f"the run {charged.run} with bob on 'table', {charged.at.isoformat()}, charged nothing" in said
-    assert "2026-11-17T12:00:00+00:00" in said
-    assert everything(office.state.folder) == before
-    assert not any("restoring" in name or "replaced" in name for name in beside(office))
-    made = restore(office, path, force=True)
-    assert [run.run for run in made.forgotten.charged] == [charged.run]
-    assert made.entries == entries - made.forgotten.entries
-    assert made.replaced
-    assert everything(made.replaced) == before
-
-
-def test_a_copy_that_knows_more_is_taken(both: dict[Side, Office]) -> None:
+    """One that knows more is taken."""
     office = both[Side.A]
     early = keep(office)
     faults.require_linked(faults.link(both))
     late = keep(office, "late.tar")
-    restore(office, early, force=True)
+    before = everything(office.state.folder)
+    (_, charged) = office.ledger.runs()
+    with pytest.raises(UsageError, match=charged.run) as refused:
+        restore(office, early)
+    assert charged.at.isoformat() in str(refused.value)
+    assert everything(office.state.folder) == before
+    assert not any("restoring" in name or "replaced" in name for name in beside(office))
+    with office.state.database.reading() as read:
+        entries = read.register.position.number
+    made = restore(office, early, force=True)
+    assert [run.run for run in made.forgotten.charged] == [charged.run]
+    assert made.entries == entries - made.forgotten.entries
+    assert made.replaced
+    assert everything(made.replaced) == before
     assert restore(office, late).forgotten == Forgotten()
     assert len(office.ledger.runs()) == 2
 
 
-def test_a_copy_of_another_log_is_refused(both: dict[Side, Office]) -> None:
-    path = keep(both[Side.B])
-    with pytest.raises(UsageError, match="does not know all that is here"):
+def test_a_copy_of_another_log_and_one_before_something_was_forgotten_are_refused(
+    both: dict[Side, Office],
+) -> None:
+    with pytest.raises(UsageError):
+        restore(both[Side.A], keep(both[Side.B]))
+    path = keep(both[Side.A])
+    with both[Side.A].state.database.writing() as state:
+        state.add(RunForgotten(next(iter(state.register.runs))))
+    with pytest.raises(UsageError):
         restore(both[Side.A], path)
+
+
+def damage_entry(office: Office) -> None:
+    change(office.state, "entries", "body", "WHERE number = 2")
 
 
 def damage_file(office: Office) -> None:
@@ -191,46 +275,43 @@ def empty_file(office: Office) -> None:
 
 @pytest.mark.parametrize("damage", [damage_entry, damage_file, remove_file, empty_file])
 def test_over_a_damaged_log(both: dict[Side, Office], damage: Callable[[Office], None]) -> None:
-    """By what can be read of it, and by the folders of runs."""
+    """By what can be read of it, and by the folders of runs. A damaged log itself is not copied."""
     office = both[Side.A]
     early = keep(office)
     faults.require_linked(faults.link(both))
     late, last = keep(office, "late.tar"), office.ledger.runs()[-1].run
     damage(office)
-    with pytest.raises(UsageError) as refused:
+    names = beside(office)
+    if damage is not empty_file and damage is not remove_file:
+        with pytest.raises(DamagedError):
+            keep(office, "damaged.tar")
+        assert beside(office) == names
+    with pytest.raises(UsageError, match=last):
         restore(office, early)
-    assert f"the run {last}" in str(refused.value)
-    assert "whatever cannot be read any more" in str(refused.value)
-    made = restore(office, late)
-    assert made.forgotten.damage
-    assert inspect_state(office.state).damages == []
+    assert restore(office, late).forgotten.damage
+    assert is_whole(office)
 
 
 def test_a_charge_of_which_only_a_journal_tells(both: dict[Side, Office]) -> None:
     """The copy knows the run, but not that it was charged: its noise would be drawn again."""
     office = both[Side.A]
     faults.link(both, Wire(frames=2))
-    with office.state.database.reading() as read:
-        (begun,) = [run.name for run in read.register.runs.values() if run.charged is None]
+    (name,) = begun(office)
     path = keep(office)
-    faults.require_linked(faults.resume(both, begun))
+    faults.require_linked(faults.resume(both, name))
     remove_file(office)
-    with pytest.raises(UsageError, match=f"the run {begun}, of which only its folder tells"):
+    with pytest.raises(UsageError, match=name):
         restore(office, path)
     made = restore(office, path, force=True)
-    assert (made.forgotten.folders, made.gone_on) == ((begun,), ())
+    assert (made.forgotten.folders, made.gone_on) == ((name,), ())
 
 
-def test_not_while_a_run_is_under_way(office: Office) -> None:
-    path = keep(office)
-    (run,) = (office.state.folder / "runs").iterdir()
-    with hold(run), pytest.raises(UsageError, match=f"The run {run.name} is under way here"):
-        restore(office, path, force=True)
-    restore(office, path)
-
-
-def test_nobody_adds_to_the_log_meanwhile(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_happens_beside_a_restore(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run is under way, and nothing is added to the log."""
     path, real = keep(office), restoring._put_in_place
+    (run,) = (office.state.folder / "runs").iterdir()
+    with hold(run), pytest.raises(UsageError, match=run.name):
+        restore(office, path, force=True)
 
     def adding(*arguments: Any) -> Any:
         db = sqlite3.connect(office.state.database.path, timeout=0)
@@ -243,19 +324,7 @@ def test_nobody_adds_to_the_log_meanwhile(office: Office, monkeypatch: pytest.Mo
     restore(office, path)
 
 
-def test_what_was_forgotten_here_stays_forgotten(office: Office) -> None:
-    path = keep(office)
-    with office.state.database.writing() as state:
-        state.add(RunForgotten(next(iter(state.register.runs))))
-    with pytest.raises(UsageError, match="1 entry of the log is not in it"):
-        restore(office, path)
-
-
 # -- whole or not at all -------------------------------------------------------------------------------------
-
-
-def without_exchange(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(restoring, "_exchange", lambda *_: False)
 
 
 @pytest.mark.parametrize("can", [True, False])
@@ -263,10 +332,11 @@ def without_exchange(patch: pytest.MonkeyPatch) -> None:
 def test_a_restore_that_fails_changes_nothing(
     office: Office, monkeypatch: pytest.MonkeyPatch, can: bool, step: int
 ) -> None:
+    """Also where two names cannot be exchanged at once."""
     path = keep(office)
     before, calls, real = everything(office.state.folder), list[str](), os.rename
     if not can:
-        without_exchange(monkeypatch)
+        monkeypatch.setattr(restoring, "_exchange", lambda *_: False)
 
     def failing(*arguments: Any) -> None:
         calls.append("rename")
@@ -276,20 +346,12 @@ def test_a_restore_that_fails_changes_nothing(
 
     monkeypatch.setattr(os, "rename", failing)
     fails = step < (1 if can else 2)
-    with pytest.raises(StateError, match=r"Input/output error.*by hand") if fails else nullcontext():
-        restore(office, path)
-    found = everything(office.state.folder)
-    assert found.keys() == before.keys()
-    assert inspect_state(State(office.state.folder)).damages == []
-
-
-def test_where_names_cannot_be_exchanged(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_exchange(monkeypatch)
-    before = everything(office.state.folder)
-    made = restore(office, keep(office))
-    assert made.replaced
-    assert everything(made.replaced) == before
-    assert inspect_state(office.state).damages == []
+    with pytest.raises(StateError) if fails else nullcontext():
+        made = restore(office, path)
+        assert made.replaced
+        assert everything(made.replaced) == before
+    assert everything(office.state.folder).keys() == before.keys()
+    assert is_whole(office)
 
 
 def killed(*_: object) -> None:
@@ -326,27 +388,21 @@ def test_every_bit_of_an_archive_counts(office: Office) -> None:
     content, before = path.read_bytes(), everything(office.state.folder)
     with tarfile.open(path) as archive:
         ends = [(info.offset, info.offset_data + info.size) for info in archive]
-    for start, end in ends:
-        for at in {start, start + 130, start + 512, (start + 512 + end) // 2, end - 1}:
-            path.write_bytes(flip(content, at))
-            with pytest.raises((DamagedError, UnreadableError)):
-                restore(office, path)
-    for size in (0, 100, 512, len(content) // 2, ends[-1][1] - 1):
-        path.write_bytes(content[:size])
+    places = ((start, start + 130, start + 512, (start + 512 + end) // 2, end - 1) for start, end in ends)
+    bent = [flip(content, at) for at in {place for some in places for place in some}]
+    bent += [content[:size] for size in (0, 100, 512, len(content) // 2, ends[-1][1] - 1)]
+    bent += [content + bytes(512) + b"more", b"text" * 1000]
+    bent += [content.replace(b"accord copy 1", b"accord copy 2")]
+    for damaged in bent:
+        path.write_bytes(damaged)
         with pytest.raises((DamagedError, UnreadableError)):
             restore(office, path)
+    with pytest.raises(UnreadableError):
+        restore(office, path.with_name("none"))
     assert everything(office.state.folder) == before
     assert not any("restoring" in name for name in beside(office))
     path.write_bytes(content)
     restore(office, path)
-
-
-def test_nothing_follows_the_manifest(office: Office) -> None:
-    path = keep(office)
-    with path.open("ab") as file:
-        file.write(bytes(512) + b"more")
-    with pytest.raises(DamagedError, match="not what was written"):
-        restore(office, path)
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1) -> tarfile.TarInfo:
@@ -356,66 +412,38 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1) -> tarfile.T
 
 
 ODD = [
-    member("../outside"),
-    member("/tmp/outside"),
-    member("runs/../../outside"),
-    member("runs/x/lock"),
-    member("runs/x/../../outside"),
-    member("runs/x/more/journal"),
-    member(f"contents/{'A' * 64}"),
-    member("anything"),
-    member("identity.pem", tarfile.SYMTYPE, 0),
-    member("identity.pem", tarfile.LNKTYPE, 0),
+    *(member(f"{where}outside") for where in ("../", "/tmp/", "runs/../../", "runs/x/../../")),
+    *(member(name) for name in ("runs/x/lock", "runs/x/more/journal", f"contents/{'A' * 64}", "anything")),
+    *(member("identity.pem", kind, 0) for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)),
     member("contents", tarfile.DIRTYPE, 0),
-    member("identity.pem", tarfile.FIFOTYPE, 0),
     member("identity.pem", size=1 << 20),
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda info: f"{info.name[:20]}-{info.type.decode()}")
-def test_only_what_a_copy_can_hold_is_unpacked(office: Office, odd: tarfile.TarInfo, tmp_path: Path) -> None:
+def test_only_what_a_copy_can_hold_is_unpacked_and_only_once(office: Office, tmp_path: Path) -> None:
+    kept = members(keep(office))
     path = tmp_path / "odd.tar"
-    with tarfile.open(path, "w") as archive:
-        for name, content in members(keep(office)).items():
-            if name == "manifest":
-                archive.addfile(odd, io.BytesIO(bytes(odd.size)))
-            if name != odd.name:
-                info = member(name, size=len(content))
-                archive.addfile(info, io.BytesIO(content))
+    path.touch()
     names = {path.name for path in tmp_path.rglob("*")}
-    with pytest.raises(DamagedError, match="holds what no copy of a state folder does"):
-        restore(office, path)
-    assert {path.name for path in tmp_path.rglob("*")} == names
-
-
-def test_a_member_twice(office: Office, tmp_path: Path) -> None:
-    path = keep(office)
-    with tarfile.open(path.with_name("twice.tar"), "w") as archive:
-        for name, content in [*members(path).items()][:1] * 2:
+    for odd in ODD:
+        with tarfile.open(path, "w") as archive:
+            for name, content in kept.items():
+                if name == "manifest":
+                    archive.addfile(odd, io.BytesIO(bytes(odd.size)))
+                if name != odd.name:
+                    archive.addfile(member(name, size=len(content)), io.BytesIO(content))
+        with pytest.raises(DamagedError):
+            restore(office, path)
+        assert {path.name for path in tmp_path.rglob("*")} == names
+    with tarfile.open(path, "w") as archive:
+        for name, content in [*kept.items()][:1] * 2:
             archive.addfile(member(name, size=len(content)), io.BytesIO(content))
     with pytest.raises(DamagedError):
-        restore(office, path.with_name("twice.tar"))
-
-
-def test_what_is_no_copy(office: Office, tmp_path: Path) -> None:
-    for content in (b"", b"text" * 1000):
-        (tmp_path / "x").write_bytes(content)
-        with pytest.raises(UnreadableError, match="no copy of a state folder"):
-            restore(office, tmp_path / "x")
-    with pytest.raises(UnreadableError, match="No such file"):
-        restore(office, tmp_path / "none")
-    path = keep(office)
-    other = path.read_bytes().replace(b"accord copy 1", b"accord copy 2")
-    path.write_bytes(other)
-    with pytest.raises(UnreadableError, match="another version"):
         restore(office, path)
-
-
-# -- damage that is copied -----------------------------------------------------------------------------------
 
 
 def test_damage_elsewhere_is_copied_and_told(office: Office) -> None:
-    """All the rest is worth it; and whoever restores it hears of it first."""
+    """All the rest is worth it; and its owner hears of it before it is restored."""
     (run,) = (office.state.folder / "runs").iterdir()
     (run / "journal").write_bytes(flip((run / "journal").read_bytes()))
     with office.state.database.reading() as read:
@@ -423,8 +451,7 @@ def test_damage_elsewhere_is_copied_and_told(office: Office) -> None:
     change(office.state, "contents", "content", f"WHERE hex(digest) = '{digest.upper()}'")
     path = office.data.with_name("copy.tar")
     receipt, journal = write_copy(State(office.state.folder), path, NOW).faults
-    assert receipt == f"the receipt of the run {run.name} is not what was written"
-    assert journal.startswith(f"the journal of the run {run.name} is damaged")
-    with pytest.raises(UsageError, match="damaged already when it was made"):
+    assert all(run.name in fault for fault in (receipt, journal))
+    with pytest.raises(UsageError):
         restore(office, path)
     assert len(restore(office, path, force=True).faults) == 1
