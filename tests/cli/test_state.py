@@ -180,3 +180,17 @@ def test_a_broken_run_is_listed_and_kept(office: Office, name: str) -> None:
     assert (listed["run"], listed["broken"], listed["steps"]) == (run, True, None)
     assert type_in(office, f"forget {run}").returncode == 2
     assert office.state.run(run).exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_broken_run_is_not_forgotten_by_mistake_though_it_cost_nothing(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "all-pairs")
+    faults.require_linked(faults.link(both))
+    office = both[Side.A]
+    run = the_run(office)
+    journal = office.state.run(run) / "journal"
+    content = journal.read_bytes()
+    journal.write_bytes(b"damaged")
+    assert type_in(office, f"forget {run}").returncode == 2
+    journal.write_bytes(content)
+    assert type_in(office, f"forget {run}").returncode == 0
