@@ -87,6 +87,8 @@ def test_what_is_shown_errs_on_the_side_it_should(value: str, up: str, down: str
     number = exact(value, "x")
     assert (show(number), show(number, up=False)) == (up, down)
     assert Fraction(round_off(number, up=False)) <= number <= Fraction(round_off(number))
+    total = sum((Fraction(10**30 + i, 10**29 + 3 * i + 1) for i in range(400)), Fraction(0))
+    assert float(show(total)) == pytest.approx(4000), "a sum of many long fractions"
 
 
 @given(st.lists(st.decimals(min_value=0, max_value=1, places=60), min_size=1, max_size=5))

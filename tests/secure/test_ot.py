@@ -38,6 +38,7 @@ from accord.secure.ot import compiler
 from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.comparisons import plans, together
 from accord.secure.ot.compiler import Build, compile_circuit
+from accord.secure.ot.distance import correction_bytes, unpack_values
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.lookup import (
     answer,
@@ -57,6 +58,7 @@ from accord.secure.ot.settings import MANY, USUAL, Settings
 from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
 from accord.secure.ot.supply import OtSession, Use, needs, schedule
 from accord.secure.party import Party, Wire, run_pair
+from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from benchmarks.workload import PEOPLE, RULES, make_up_table
@@ -102,6 +104,8 @@ def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None)
     alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
     assert found.weight < 0.6 * alone
     assert {share.where for share in (found.overlap, *(plan.share for plan in found.plans))} == {where}
+    large = Bilinear((Product(LONG, LONG, -3),), THREE_HUNDRED, 1 << 59, 1, 0, 1 << 61)
+    assert together([Equal(LONG), AtMost(large, 5)], where) is None, "too large to be divided"
 
 
 # -- compiler ------------------------------------------------------------------------------------------------
@@ -268,12 +272,15 @@ def test_the_people_of_the_benchmark() -> None:
     assert [len(share.form.shifts) for share in program.shares].count(128) == 3
 
 
-def test_dummies_that_cannot_reach_a_score_cost_nothing() -> None:
+def test_dummies_that_cannot_reach_a_score_cost_nothing_and_constants_are_none() -> None:
     assert most_without_values(SMALL) == 0
     assert most_without_values(Graded(((Equal(BITS), 3),), -4)) == 3
     for least in (-3, 0, 1):
         last = program_of(SMALL, NAME, least=least).lookups[-1]
         assert (OwnBit(None) in last.own) == (least <= 0)
+    for least in (-9, 10):
+        (lookup,) = program_of(NAME, SMALL, least=least).lookups
+        assert lookup.own == (OwnBit(None),)
 
 
 class Seen:
@@ -673,13 +680,19 @@ def fresh(settings: Settings = USUAL, wire: Wire | None = None) -> OtSessions:
     return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire)
 
 
-def test_bits_after_the_last_answer_are_refused() -> None:
+def test_bits_after_the_last_answer_and_padding_that_is_not_zero_are_refused() -> None:
     random, circuit = np.random.default_rng(0), AtMost(Hamming(BITS), 3)
     a, b = table(random, circuit, Side.A, 3), table(random, circuit, Side.B, 3)
     left, right = both(fresh(), circuit, Blocks.whole(3, 3), a, b)
-    last = len(compile_circuit(circuit, "ot").levels)
+    program = compile_circuit(circuit, "ot")
     with pytest.raises(PeerError):
-        run_pair(left, tampered(right, last, lambda data: data[:-1] + bytes([data[-1] | 128])))
+        run_pair(left, tampered(right, len(program.levels), lambda data: data[:-1] + bytes([data[-1] | 128])))
+    (share,), (batch,) = program.shares, batches(Blocks.whole(3, 3), Limit(100))
+    corrections = np.zeros(correction_bytes(share, batch.columns), np.uint8)
+    unpack_values(Permutation(), share, batch, corrections)
+    corrections[-1] = 1
+    with pytest.raises(PeerError):
+        unpack_values(Permutation(), share, batch, corrections)
 
 
 # -- scores between two parties ------------------------------------------------------------------------------

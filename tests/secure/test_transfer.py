@@ -29,11 +29,13 @@ from accord.secure.transfer.base_kem import (
     LENGTH,
     OFFER,
     RHO,
+    STREAM,
     VECTOR,
     Bytes,
     Numbers,
     Q,
     answer_offers,
+    draw_numbers,
     make_keys,
     offer_keys,
     open_chosen,
@@ -419,6 +421,8 @@ def test_vectors_are_written_and_read_as_by_the_library() -> None:
         with pytest.raises(ValueError, match="ML-KEM-768"):
             MLKEM768PublicKey.from_public_bytes(packed[1].tobytes() + bytes(RHO))
         vectors[1, place] = before
+    with pytest.raises(RuntimeError):
+        draw_numbers(np.full((1, STREAM), 255, np.uint8), LENGTH)
 
 
 # -- base ----------------------------------------------------------------------------------------------------
