@@ -133,15 +133,14 @@ def test_without_a_key_all_pairs_are_compared() -> None:
     assert made.agreement.passes == ()
 
 
-@SLOW
-def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
-    # Keys that few share would be routed.
-    found = drafted("surname birth_year", (50_000, 20_000))
+@pytest.mark.parametrize("typed", ["birth_year", pytest.param("surname birth_year", marks=SLOW)])
+def test_keys_that_many_share_are_listed_in_buckets_for_the_sizes(typed: str) -> None:
+    found = drafted(typed, (50_000, 20_000))
     assert found.protocol.name == "laplace"
     assert 1 <= len(found.passes) <= 3
-    buckets = [getattr(one.parts[0], "buckets", None) for one in found.passes]
-    assert buckets == best_buckets(found, (50_000, 20_000))
-    assert min(b for b in buckets if b) > 100
+    buckets = [getattr(one.parts[0], "buckets", None) or 0 for one in found.passes]
+    # There are no more buckets than years.
+    assert buckets == (best_buckets(found, (50_000, 20_000)) if "surname" in typed else [100])
 
 
 @SLOW
@@ -159,7 +158,6 @@ def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
     assert ("title_start", "title_end") not in keys_to_try(answers("text:title year", (100, 100)))
 
 
-@SLOW
 def test_of_one_pass_the_draft_says_what_a_second_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "_MOST_PASSES", 1)
     monkeypatch.setattr(passes, "_ENOUGH", 1.1)
@@ -303,7 +301,8 @@ def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "records"),
     [
-        ("latitude longitude", 50),
+        ("latitude longitude", 600),
+        ("year text:title text:author number yesno", 50),
         *(
             pytest.param(typed, records, marks=SLOW)
             for typed in (
@@ -313,8 +312,7 @@ def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
                 "street city postcode",
                 "year text:title text:author number yesno",
             )
-            for records in (50, 30_000)
-            if (typed, records) != ("latitude longitude", 50)
+            for records in (100, 30_000)
         ),
     ],
 )
@@ -323,7 +321,7 @@ def test_things_and_places_have_a_score(typed: str, records: int) -> None:
     found = make(typed, (records, records), ranges=RANGES if "lat" in typed else {})
     assert isinstance(found.agreement.rule, Score)
     assert found.rule.recall > 0.5
-    assert (found.agreement.protocol.name in ("laplace", "routed")) == (records > 50)
+    assert (found.agreement.protocol.name in ("laplace", "routed")) == (records > 600)
 
 
 def test_numbers_in_names_and_shares_of_amounts_may_be_missing() -> None:
