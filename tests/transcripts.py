@@ -10,13 +10,15 @@ import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from nacl import bindings as sodium
 
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
@@ -38,7 +40,7 @@ from tests.protocols.test_routed import agreement as routed
 from tests.protocols.test_routed import one_to_one
 from tests.protocols.test_routed_answers import ANSWERS, asking
 from tests.run import faults
-from tests.secure.encapsulation import given_messages
+from tests.secure import encapsulation
 from tests.secure.engines import engine_of
 from tests.secure.worlds import Fixed
 
@@ -256,9 +258,34 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
             add(name, engine, *_generated(name, generate))
     found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
     found |= {f"resumed run: {kind}": partial(whole, kind, cut=cut) for kind, cut in CUT.items()}
-    return {name: given_messages()(make) for name, make in found.items()}
+    return {name: encapsulation.given_messages()(remembering()(make)) for name, make in found.items()}
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Arithmetic of base OTs is done once: under fixed randomness most cases have the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encapsulation, "encapsulate", _encapsulate)
+        for name, multiply in _MULTIPLICATIONS.items():
+            patch.setattr(sodium, name, multiply)
+        yield
+
+
+def _encapsulate(keys: list[bytes], messages: list[bytes]) -> list[tuple[bytes, bytes]]:
+    return _encapsulated(tuple(keys), tuple(messages))
+
+
+_true = encapsulation.encapsulate
+_encapsulated = lru_cache(8)(lambda keys, messages: _true([*keys], [*messages]))
+_MULTIPLICATIONS = {
+    name: lru_cache(1 << 12)(getattr(sodium, name))
+    for name in ("crypto_scalarmult_ed25519_noclamp", "crypto_scalarmult_ed25519_base_noclamp")
+}
 
 
 if __name__ == "__main__":
     recorded = {name: make() for name, make in cases().items()}
-    RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(found, sort_keys=True)}" for name, found in sorted(recorded.items())
+    )
+    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")

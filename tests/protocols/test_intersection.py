@@ -97,7 +97,7 @@ def test_missing_values_match_nothing_and_each_side_takes_its_own_fields(
     out_a, _ = run_pair(run(task, own_a, engine), run(task, own_b, engine))
     partner = [int(name) for name in out_a.partner_ids.to_pylist()]
     found = sorted((int(i), partner[j]) for i, j in zip(out_a.own, out_a.partner, strict=True))
-    assert found == world.expected(agreed.rule, a, b, left, right)
+    assert found == world.expected(agreed.rule, a, b)
 
 
 def test_psi_of_a_fuzzy_rule_is_equality_of_its_fields() -> None:

@@ -217,7 +217,7 @@ def test_crossed_fields_and_missing_values(
         sorted(zip(out.own.tolist(), map(int, out.partner_ids.take(out.partner).to_pylist()), strict=True))
         for out in found
     ]
-    accepted = world.expected(agreed.rule, a, b, left, right)
+    accepted = world.expected(agreed.rule, a, b)
     met = agreed.plan.compares(Tables(agreed.fields, left.columns, right.columns), *np.array(
         accepted, np.int64).reshape(-1, 2).T)  # fmt: skip
     assert pairs[0] == sorted((i, j) for j, i in pairs[1])

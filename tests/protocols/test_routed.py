@@ -495,7 +495,7 @@ def check_shop(
     assert out_a.digest == out_b.digest
     partner = [int(name) for name in out_a.partner_ids.to_pylist()]
     found = sorted((int(i), partner[j]) for i, j in zip(out_a.own, out_a.partner, strict=True))
-    matches = world.expected(agreed.rule, a, b, left, right)
+    matches = world.expected(agreed.rule, a, b)
     i, j = (np.array([pair[side] for pair in matches], np.int64) for side in range(2))
     met = task.blocking.compares(Tables(agreed.fields, left.columns, right.columns), i, j)
     assert found == [pair for pair, there in zip(matches, met, strict=True) if there]

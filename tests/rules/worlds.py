@@ -39,6 +39,7 @@ from accord.rules.rule import (
     Similar,
     Within,
 )
+from accord.rules.rule import predicates as predicates_of
 from accord.side import Side
 
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
@@ -71,6 +72,7 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "label": {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "}},
     }
 )
+SALT = "00000000"
 TWINS = [
     *(("name", "nick"), ("code", "alias"), ("brand", "colour"), ("x", "z"), ("birth", "baptism")),
     ("tag", "label"),
@@ -89,24 +91,23 @@ def _halves(low: int, high: int) -> st.SearchStrategy[float]:
     return st.integers(2 * low, 2 * high).map(lambda n: n / 2)
 
 
-rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
-    {
-        "name": st.none() | st.text("abc é", min_size=1, max_size=6).filter(str.strip),
-        "code": st.none() | st.sampled_from(["x1", "x2", "y"]),
-        "brand": st.none() | st.sampled_from(["red", "Green ", "blue", "pink"]),
-        "hour": st.integers(0, 3),
-        "x": st.none() | _halves(-2, 8),
-        "y": _halves(0, 6),
-        "birth": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
-        "tag": st.none() | st.text("abé ", min_size=1, max_size=5).filter(str.strip),
-        "nick": st.none() | st.text("abc é", min_size=1, max_size=4).filter(str.strip),
-        "alias": st.sampled_from(["x1", "x2", "y"]),
-        "colour": st.none() | st.sampled_from(["red", "green", "blue"]),
-        "z": _halves(-2, 8),
-        "baptism": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
-        "label": st.text("ABé", min_size=1, max_size=5),
-    }
-)
+cells: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.none() | st.text("abc é", min_size=1, max_size=6).filter(str.strip),
+    "code": st.none() | st.sampled_from(["x1", "x2", "y"]),
+    "brand": st.none() | st.sampled_from(["red", "Green ", "blue", "pink"]),
+    "hour": st.integers(0, 3),
+    "x": st.none() | _halves(-2, 8),
+    "y": _halves(0, 6),
+    "birth": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
+    "tag": st.none() | st.text("abé ", min_size=1, max_size=5).filter(str.strip),
+    "nick": st.none() | st.text("abc é", min_size=1, max_size=4).filter(str.strip),
+    "alias": st.sampled_from(["x1", "x2", "y"]),
+    "colour": st.none() | st.sampled_from(["red", "green", "blue"]),
+    "z": _halves(-2, 8),
+    "baptism": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
+    "label": st.text("ABé", min_size=1, max_size=5),
+}
+rows: st.SearchStrategy[Row] = st.fixed_dictionaries(cells)
 tables = st.lists(rows, max_size=9)
 ROW: Row = {
     "name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5),
@@ -180,14 +181,19 @@ rules = st.one_of(
 )
 
 
-def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
-    """The table as Accord encodes it."""
-    columns = {name: [row[name] for row in table] for name in fields}
+def table(rows: list[Row], fields: dict[str, FieldSpec] = FIELDS, prefix: str = "") -> pa.Table:
+    """The rows as an owner has them, with their numbers for ids."""
     texts = ("name", "code", "brand", "tag", "nick", "alias", "colour", "label")
     types = dict.fromkeys(texts, pa.string())
     types |= dict.fromkeys(("birth", "baptism"), pa.date32())
-    arrays = {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
-    return load_records(pa.table({"id": [str(i) for i in range(len(table))], **arrays}), fields, "00")
+    types["hour"] = pa.int64()
+    columns = {name: pa.array([row[name] for row in rows], types.get(name, pa.float64())) for name in fields}
+    return pa.table({"id": pa.array([f"{prefix}{i}" for i in range(len(rows))], pa.string()), **columns})
+
+
+def records(rows: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
+    """The table as Accord encodes it."""
+    return load_records(table(rows, fields), fields, SALT)
 
 
 def both(a: list[Row], b: list[Row]) -> tuple[Tables, Records, Records]:
@@ -207,8 +213,8 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             return any(matches(part, a, b, filters) for part in parts)
         case Not(part):
             return not matches(part, a, b, filters)
-        case Score(comparisons, least):
-            return sum(_weight(each, a, b, filters) for each in comparisons) >= least
+        case Score(_, least):
+            return score(rule, a, b, filters) >= least
         case Missing(name, side):
             return (side is not Side.B and a[name] is None) or (side is not Side.A and b[name] is None)
         case Euclidean(names, bound):
@@ -220,6 +226,11 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             both = filters[0].get(rule.field, set()), filters[1].get(rule.field_b, set())
             return x is not None and y is not None and _one_field(rule, x, y, *both)
     raise AssertionError
+
+
+def score(of: Score, a: Row, b: Row, filters: tuple[Filters, Filters]) -> int:
+    """The sum of its weights."""
+    return sum(_weight(each, a, b, filters) for each in of.comparisons)
 
 
 def _weight(each: Levels, a: Row, b: Row, filters: tuple[Filters, Filters]) -> int:
@@ -285,17 +296,24 @@ def _similarity(measure: str, f: set[int], g: set[int], least: Fraction) -> bool
 
 def filter_bits(records: Records, row: int) -> Filters:
     found = {}
-    for name in ("name", "nick"):
+    for name in {"name", "nick"} & set(records.columns):
         column = records.columns[name]
         assert isinstance(column, Bits)
         found[name] = {j for j in range(20) if int(column.words[row, j // 64]) >> (j % 64) & 1}
     return found
 
 
-def expected(rule: Rule, a: list[Row], b: list[Row], left: Records, right: Records) -> list[tuple[int, int]]:
+def filters(table: list[Row], rule: Rule) -> list[Filters]:
+    """The bits of every row's filters, as far as a rule compares any."""
+    if not any(isinstance(one, Hamming | Similar) for one in predicates_of(rule)):
+        return [{} for _ in table]
+    loaded = records(table, {name: FIELDS[name] for name in ("name", "nick")})
+    return [filter_bits(loaded, row) for row in range(len(table))]
+
+
+def expected(rule: Rule, a: list[Row], b: list[Row]) -> list[tuple[int, int]]:
     """All matching pairs of positions, by the textbook."""
-    of_a = [filter_bits(left, i) for i in range(len(a))]
-    of_b = [filter_bits(right, j) for j in range(len(b))]
+    of_a, of_b = filters(a, rule), filters(b, rule)
     return [
         (i, j) for i, x in enumerate(a) for j, y in enumerate(b) if matches(rule, x, y, (of_a[i], of_b[j]))
     ]
