@@ -47,6 +47,9 @@ KINDS: dict[str, tuple[Any, ...]] = {
     "zero": (0,),
     "odd": ({"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
     "two": (2,),
+    "sevens": ([7],),
+    "one": (("north",), (1, 2)),
+    "skip": ("skip",),
     "endless": (float("nan"), float("inf"), -1),
 }
 """What is no such thing."""
@@ -80,13 +83,13 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], str]] = {
     accord.learn: (
         {"draft": starter("people")},
         "draft:agreement table:table learnt_from:text linked_table:flag other:table labels:path made_up:path "
-        "compare:names records:whole,zero overlap:number,zero,two precision:number,zero,two passes:flag "
-        "seed:whole,none layout:layout other_layout:layout",
+        "compare:names,sevens records:whole,zero overlap:number,zero,two precision:number,zero,two "
+        "passes:flag seed:whole,none layout:layout other_layout:layout",
     ),
     accord.Layout: (
         {},
         "id:text,none encoding:text,none delimiter:text,none quote:text,none person:text sheet:text "
-        "columns:pairs,none,odd make_ids:flag header:whole,none,zero unreadable:text,none",
+        "columns:pairs,none,odd make_ids:flag header:whole,none,zero unreadable:text,none,skip",
     ),
     accord.Reach: ({}, "listen:place connect:place wait:seconds,endless patience:reach"),
     accord.Patience: ({}, "silence:seconds message:seconds grace:seconds"),
@@ -94,7 +97,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], str]] = {
     PROPOSAL.confirm: (
         {"records": (10, 10)},
         "types:pairs dates:pairs values:pairs ranges:pairs within:pairs missing:pairs missing_values:pairs "
-        "cardinality:pairs records:sizes,none often_empty:pairs copies:sizes parties:pairs,none "
+        "cardinality:pairs records:sizes,none often_empty:pairs copies:sizes parties:pairs,none,one "
         "disclose:names answer:text,none answer_epsilon:exact overlap:number precision:number "
         "max_time:number make_ids:flag as_of:day",
     ),

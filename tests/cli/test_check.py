@@ -140,6 +140,7 @@ def test_rows_in_no_bin_are_counted_by_pass(folder: Path) -> None:
     assert facts["data"]["in_no_bin"] == 1
     assert facts["data"]["in_no_bin_of"] == {"by name": 1, "pass 2": 2}
     assert (facts["passes"], facts["bins_per_record"]) == (2, {"A": 2, "B": 2})
+    assert "'by name'" in run(folder, "a.csv").stdout
     (folder / "truth.csv").write_text("id_a,id_b\n1,1\n2,2\n9,9\n")
     tables = ("simulate", "a.csv", "a.csv", "--agreement", "agreement.toml", "--json")
     found = json.loads(accord(folder, *tables, "--truth", "truth.csv").stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -20,6 +21,7 @@ import typer
 from accord.cli import app
 from accord.cli.steps import STEPS
 from accord.cli.words import as_options
+from accord.errors import UsageError
 from accord.workers.resources import count_cores
 from tests.cli.terminal import accord, accord_process
 
@@ -167,6 +169,17 @@ def test_a_command_that_only_reads_makes_no_state_folder(words: str, tmp_path: P
 def test_names_that_no_file_can_have(name: str, typed: str, shop: Path) -> None:
     if (name, typed.split()[0]) != ("no/such", "generate"):
         assert accord(shop, *typed.format(name).split()).returncode == 5
+
+
+def test_asking_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from accord.run import offer
+
+    monkeypatch.setattr(offer, "describe", lambda _: "")
+    monkeypatch.setattr(offer, "require", lambda *_: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO("Y \n"))
+    assert offer.ask(None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        offer.ask(None)  # type: ignore[arg-type]
 
 
 def test_a_simulation_writes_pairs_as_they_are_or_safe_for_spreadsheets(shop: Path, tmp_path: Path) -> None:

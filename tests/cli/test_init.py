@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from accord.agreement.file import read_agreement
-from accord.cli.init_questions import round_up
+from accord.cli.init_questions import ask_names, round_up
 from accord.datasets.starter import starter_text
 from accord.fields.showing import show_values
-from accord.table.layout import read_layout
+from accord.preparing.seen import look
+from accord.table.layout import Layout, read_layout
 from tests import prepared
 from tests.cli.terminal import Done, accord
 
@@ -84,7 +85,18 @@ def test_columns_and_cells_stay_with_their_owner(tmp_path: Path) -> None:
 
 def test_whose_card_it_is_follows_from_the_identity_or_from_where_the_table_is(shop: Path) -> None:
     """An agreement may be read where the partner keeps it, with the partner's card beside it."""
-    run(shop, *DRAFT, "shop.csv", "--disclose", "brand", "--parties", "north", "south")
+    run(
+        shop,
+        *DRAFT,
+        "shop.csv",
+        "--disclose",
+        "brand",
+        "--field",
+        "brand.often_empty=yes",
+        "--parties",
+        "north",
+        "south",
+    )
     (shop / "there").mkdir()
     (shop / "there" / "b.csv").write_text(SHOP)
     card = shop / "there" / "b.csv.card.html"
@@ -167,23 +179,10 @@ def test_spellings_and_marks_stay_in_the_layout_and_are_counted_without_values(t
 
 
 def test_the_command_that_is_shown_in_the_end_gives_the_same_draft(shop: Path) -> None:
-    # A change, the types; names, sizes, copies, classes, how many, how long; values, a range, what to show.
-    typed = [
-        "3=category:brand",
-        "",
-        "",
-        "",
-        "",
-        "300",
-        "",
-        "",
-        "",
-        "30%",
-        "60",
-        "Sony,Bose",
-        "0..500",
-        "brand",
-    ]
+    # The types: slips, a lone latitude, changes. Names, sizes, copies, classes; how many, how long.
+    typed = ["?", "3=brnd", "3=category:brand 4=latitude", "", "4=price", "", *[""] * 3, "300", *[""] * 3]
+    # Values, a range, what to show.
+    typed += ["many", "30%", "60", "Sony,Bose", "0..500", "brand"]
     shown = run(shop, "--from", "shop.csv", answers=typed).stderr
     agreed = read_agreement(shop / "agreement.toml")
     assert agreed.expected is not None
@@ -194,6 +193,17 @@ def test_the_command_that_is_shown_in_the_end_gives_the_same_draft(shop: Path) -
     first = (shop / "agreement.toml").read_text()
     run(shop, *"".join(command).replace("'", "").split(), "--force")
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_fields_without_a_public_name_are_asked_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{n},lamp {n} of glass,kept with {chr(97 + n)} things,{n}.50\n" for n in range(20))
+    (tmp_path / "t.csv").write_text(f"id,Titel,Foo,Preis\n{rows}")
+    answers = iter(["no name", "storage"])
+    monkeypatch.setattr("accord.cli.init_questions._ask", lambda question, usual: next(answers))
+    named = ask_names(look(tmp_path / "t.csv", Layout(), frozenset())).columns
+    assert [one.is_.typed for one in named] == ["id", "text:title", "text:storage", "price"]
 
 
 @pytest.fixture
