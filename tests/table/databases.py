@@ -35,7 +35,9 @@ class Home:
         with closing(self._connect()) as connection, closing(connection.cursor()) as cursor:
             for statement in statements:
                 cursor.execute(statement)
-            connection.commit()
+            if self.database is not Database.DUCKDB:
+                # Cursors of DuckDB are connections of their own, which commit by themselves.
+                connection.commit()
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with closing(self._connect()) as connection, closing(connection.cursor()) as cursor:
@@ -61,27 +63,7 @@ class Home:
             return adbc_driver_postgresql.dbapi.connect(f"service={self.place}")
         if self.database is Database.SQLITE:
             return sqlite3.connect(self.place)
-        connection = duckdb.connect(self.place)
-        # Its cursors are connections of their own, which commit by themselves.
-        connection.begin()
-        connection.rollback()
-        return _Committed(connection)
-
-
-@dataclass
-class _Committed:
-    """DuckDB, which has committed whatever it did."""
-
-    connection: Any
-
-    def cursor(self) -> Any:
-        return self.connection.cursor()
-
-    def commit(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.connection.close()
+        return duckdb.connect(self.place, config={"threads": 1})
 
 
 @pytest.fixture(params=list(Database), ids=str)
