@@ -46,40 +46,11 @@ LOOKS = (
 
 _SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 _OPEN = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
-_LABELS = """() => {
-  const found = [], shown = [];
-  for (const text of document.querySelectorAll('svg text')) {
-    const box = text.getBoundingClientRect(), said = text.textContent;
-    if (!box.width) continue;
-    if (box.left < -1 || box.right > document.documentElement.clientWidth + 1)
-      found.push(`the label '${said}' is cut off`);
-    if (box.height < 11) found.push(`the label '${said}' is too small`);
-    shown.push([said, box, text.ownerSVGElement]);
-  }
-  for (const [i, [said, a, of]] of shown.entries())
-    for (const [other, b, from] of shown.slice(i + 1))
-      if (of === from && a.left < b.right - 1 && b.left < a.right - 1
-          && a.top < b.bottom - 4 && b.top < a.bottom - 4)
-        found.push(`the labels '${said}' and '${other}' overlap`);
-  return found;
-}"""
-
-_SHORTEN = """met => {
-  const known = new Set(met), fresh = new Set(), kept = new Set();
-  const kind = node => `${node.tagName}.${node.getAttribute('class')}.${node.getAttribute('style')}`;
-  const all = [...document.body.querySelectorAll('*')];
-  for (const node of all) {
-    const above = node.parentElement;
-    const here = [above.parentElement, above, node].map(kind).join('>');
-    if (known.has(here) || fresh.has(here)) continue;
-    fresh.add(here);
-    for (let one = node; one; one = one.parentElement) kept.add(one);
-  }
-  for (const node of all) if (!kept.has(node)) node.remove();
-  return [...fresh];
-}"""
-"""Leaves one element of each kind that was not met before: of each tag, class and style of an element and of
-the two around it."""
+_LABELS, _SHORTEN = (
+    (Path(__file__).parent / f"browser_{name}.js").read_text() for name in ("labels", "shorten")
+)
+"""What is wrong with labels of drawings; and what leaves one element of each kind that was not met before: of
+each tag, class and style of an element and of the two around it."""
 
 
 def program() -> str | None:

@@ -104,14 +104,6 @@ def test_a_simulation_shows_what_a_run_hides(folder: Path, name: str) -> None:
         assert count < total <= 100_000 * count
 
 
-def test_either_engine_finds_the_same(folder: Path) -> None:
-    clear, real = (simulated(folder, "pairs", "--engine", engine) for engine in ("ideal", "ot"))
-    for name in ("matches", "comparisons", "precision", "passes"):
-        assert clear[name] == real[name]
-    assert (clear["bins"], clear["leaks"]) == (0, "")
-    assert [one["name"] for one in clear["passes"]] == ["both", "given"]
-
-
 def test_any_routed_agreement_can_be_asked_for_a_count(folder: Path) -> None:
     asked = simulated(folder, "pairs", "--set", "answer=count", "--runs", "3")
     one = simulated(folder, "count")["answer"][0]["within"]

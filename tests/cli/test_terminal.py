@@ -8,30 +8,18 @@ import logging
 import os
 import pty
 import re
-import signal
 import struct
-import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from accord.cli import match
 from accord.cli.progress import Display
 from accord.cli.table import lay_out
 from accord.cli.terminal import SayingHandler, progress, say, wrap
-from accord.datasets.starter import starter, starter_text
 from accord.notices import Done, Progress, Reading, Waiting
-from accord.rules.breakdown import score_rows
-from accord.rules.rule import Score
-from accord.state.folder import open_state
-from accord.state.ledger import Ledger
-from tests.cli.terminal import accord, environment, free_port
 
 _SEQUENCE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])")
 
@@ -103,7 +91,6 @@ COLOURS: dict[str, Mapping[str, str]] = {
     "no colour": {"TERM": "xterm-256color", "NO_COLOR": "1"},
     "dumb": {"TERM": "dumb"},
 }
-_SILENT = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "PYTHONWARNINGS")
 
 
 def open_terminal(width: int) -> tuple[int, int]:
@@ -113,47 +100,8 @@ def open_terminal(width: int) -> tuple[int, int]:
     return user, program
 
 
-def _own_terminal() -> None:
-    """Let the keys of the terminal reach this process, also where tests are run in the background."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-class Typed:
-    """`accord ARGUMENTS`, typed at a terminal of its own by somebody who answers yes."""
-
-    def __init__(self, folder: Path, width: int, colour: Mapping[str, str], *arguments: str) -> None:
-        self.screen = Screen(width)
-        self._user, program = open_terminal(width)
-        home = {name: value for name, value in environment(folder).items() if name not in _SILENT}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "accord", *arguments],
-            cwd=folder,
-            env={**home, **colour},
-            stdin=program,
-            stdout=program,
-            stderr=program,
-            start_new_session=True,
-            preexec_fn=_own_terminal,
-        )
-        os.close(program)
-        self._reader = ThreadPoolExecutor(1)
-        self._shown = self._reader.submit(drain, self._user, b"[y/N]: ")
-
-    def cut(self) -> None:
-        """Press Ctrl-C."""
-        os.write(self._user, b"\x03")
-
-    def finish(self) -> int:
-        """Read what the terminal shows until the command has ended; its exit code."""
-        self.screen.write(self._shown.result(60))
-        self._reader.shutdown()
-        os.close(self._user)
-        return self._process.wait(60)
-
-
-def drain(user: int, question: bytes | None = None) -> str:
-    """All that a terminal is sent until nobody writes to it any more; a question is answered with yes."""
+def drain(user: int) -> str:
+    """All that a terminal is sent until nobody writes to it any more."""
     shown = b""
     while True:
         try:
@@ -163,8 +111,6 @@ def drain(user: int, question: bytes | None = None) -> str:
         if not part:
             return shown.decode(errors="replace")
         shown += part
-        if question is not None and shown.endswith(question):
-            os.write(user, b"y\n")
 
 
 BAR = re.compile(r"(Comparing) +[━╸╺ ]+ +\d+ %( .*)?")
@@ -215,23 +161,6 @@ def test_a_table_fits_and_nothing_is_cut(width: int | None) -> None:
         assert "0c2c3a72522b789d  東京病院    unlimited" in shown, "wide letters take two columns"
     if width is not None and width >= 60:
         assert max(map(cell_len, shown.splitlines())) <= width
-
-
-@pytest.mark.parametrize("width", [None, 120, 70, 40])
-def test_a_score_is_a_table_that_fits(monkeypatch: pytest.MonkeyPatch, width: int | None) -> None:
-    rule = starter("people").rule
-    assert isinstance(rule, Score)
-    monkeypatch.setattr(match, "width_of", lambda stream: width)
-    lines = match.describe_match(rule, "Match      ")
-    assert lines[0].startswith("Match      ")
-    assert all(line.startswith(" " * 11) for line in lines[1:])
-    if width is None:
-        for row, line in zip(score_rows(rule), lines[3:], strict=True):
-            assert [*filter(None, (cell.strip() for cell in line.split("  ")))] == [*row.cells]
-    elif width > 60:
-        assert all(len(line) <= width for line in lines[1:])
-    short = starter("products").rule
-    assert match.describe_match(short, "Match  ") == [f"Match  {short}"]
 
 
 @contextlib.contextmanager
@@ -316,58 +245,3 @@ def test_rows_are_counted_until_the_question(monkeypatch: pytest.MonkeyPatch) ->
     require_tidy(screen)
     assert any("Read 300,000 rows" in line for line in screen.shown)
     assert screen.lines == ["What is asked next.", ""]
-
-
-@pytest.fixture
-def shops(tmp_path: Path) -> dict[str, Path]:
-    """Two folders, each with a table, an agreement, an account and the card of the other."""
-    folders = {name: tmp_path / name for name in ("north-shop", "south-shop")}
-    (tmp_path / "agreement.toml").write_text(starter_text("products", "0" * 32))
-
-    def type_in(folder: Path, words: str) -> None:
-        assert accord(folder, "--state", str(folder / "state" / "accord"), *words.split()).returncode == 0
-
-    for name, folder in folders.items():
-        folder.mkdir()
-        for words in (f"identity --name {name}", "generate products --records 2000"):
-            type_in(folder, words)
-        type_in(folder, "ledger budget products --epsilon unlimited")
-    for name, other in (SHOPS, SHOPS[::-1]):
-        type_in(folders[name], f"partner add {other} ../{other}/{other}.card")
-    return folders
-
-
-SHOPS = ("north-shop", "south-shop")
-
-
-@pytest.mark.slow
-@TERMINALS
-@WIDTHS
-def test_a_run_that_is_cut_and_resumed_at_two_terminals(
-    shops: dict[str, Path], width: int, colour: Mapping[str, str]
-) -> None:
-    at = f"localhost:{free_port()}"
-    link = ("link", "--agreement", "../agreement.toml", "--out", "pairs.csv", "--partner")
-    north = Typed(shops["north-shop"], width, colour, *link, "south-shop", "--listen", at, "a.csv")
-    south = Typed(shops["south-shop"], width, colour, *link, "north-shop", "--connect", at, "b.csv")
-    # Before the charge a run that is stopped is given up: there is nothing to resume.
-    while not all(
-        Ledger(open_state(folder / "state" / "accord", {}).database).runs() for folder in shops.values()
-    ):
-        time.sleep(0.05)
-    north.cut()
-    # The partner hears that it was stopped, or only that the line is dead.
-    assert finish_both(north, south) in ([130, 10], [130, 8])
-    north, south = (Typed(folder, width, colour, "resume") for folder in shops.values())
-    assert finish_both(north, south) == [0, 0]
-    assert any("━" in line for line in north.screen.shown) == (colour["TERM"] != "dumb")
-    # A path that is longer than a line is broken by the terminal.
-    assert "pairs.csv" in "".join(north.screen.lines)
-
-
-def finish_both(*typed: Typed) -> list[int]:
-    """The exit codes, once all have ended; their screens are tidy."""
-    codes = [each.finish() for each in typed]
-    for each in typed:
-        require_tidy(each.screen)
-    return codes

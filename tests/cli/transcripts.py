@@ -1,18 +1,4 @@
-"""Recorded sessions of commands: what a person types, and all that is shown.
-
-A session is a text file in `transcripts/`. A command stands behind `$`: `accord` runs in this process, any
-other command in a shell, as does what reads stdout behind a bar. A line behind `>` continues a command. A
-line behind `<` is typed at the keyboard; without such lines nobody is there to answer. Lines of stdout are
-indented, lines of stderr stand behind `!`, an exit code other than 0 stands in brackets. A command that ends
-with `&` runs beside the next one. A session that begins with `# In NAME.` starts in a copy of that folder of
-`WORLDS`. Sessions are typed at a terminal of 100 columns without bars.
-
-What varies is fixed where it can be: salts and random bytes come from a seed, runs are called by numbers, a
-machine has four cores and the speed of the one whose times are written down, and drafts are made on 1 January
-2026. The rest is replaced, by `VARYING` and in `Session.settle`; no other number is.
-
-`pytest tests/cli/test_transcripts.py --record` writes all sessions anew.
-"""
+"""Recorded sessions of commands: what is typed, and all that is shown. `transcripts/README.md` has more."""
 
 from __future__ import annotations
 
@@ -88,8 +74,8 @@ def play(name: str) -> str:
     """Type a session; all that is to be recorded of it."""
     text = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     folders = [Path(tempfile.mkdtemp(prefix="accord-", dir="/tmp"))]
-    if world := re.match(r"# In (\w+)\.\n", text):
-        folders.append(make(world[1]))
+    if text.startswith("# In offices."):
+        folders.append(offices())
         shutil.copytree(folders[1], folders[0], dirs_exist_ok=True)
     session = Session(folders)
     with fixed(folders[0]), typing(folders[0], terminal=True) as at:
@@ -98,9 +84,12 @@ def play(name: str) -> str:
     return "\n".join(session.written).removeprefix("\n") + "\n"
 
 
-def offices(folder: Path) -> None:
+@cache
+def offices() -> Path:
     """State folders A/state and B/state of alice and bob, with a run that is done and one that was cut."""
-    with pytest.MonkeyPatch.context() as patch:
+    folder = Path(tempfile.mkdtemp(prefix="accord-", dir="/tmp"))
+    atexit.register(shutil.rmtree, folder)
+    with fixed(folder), pytest.MonkeyPatch.context() as patch:
         faults.quicken(patch)
         both = faults.offices(folder, "plain")
         faults.require_linked(faults.link(both))
@@ -111,18 +100,6 @@ def offices(folder: Path) -> None:
         faults.link(both, faults.Wire(frames=20))
     for out, content in pairs.items():
         out.write_bytes(content)
-
-
-WORLDS = {"offices": offices}
-
-
-@cache
-def make(world: str) -> Path:
-    """A folder that no command makes, once in a process."""
-    folder = Path(tempfile.mkdtemp(prefix="accord-", dir="/tmp"))
-    atexit.register(shutil.rmtree, folder)
-    with fixed(folder):
-        WORLDS[world](folder)
     return folder
 
 

@@ -67,25 +67,10 @@ LOOKS_LIKE_MARKDOWN = (
     *("# head", "- item", "1. first", "1) first", "=== ", "a_b", "_a_", "**b**", "[a](http://b)", "![a](b)"),
     *("<b>x</b>", "&lt;", "`x", "a|b", "~~a~~", "\\", "a\nb", "    code"),
 )
-ADDRESSES = (
-    *(
-        "http://a.b",
-        "HTTPS://a.b/c_d",
-        "ftp://a.b",
-        "www.a.org",
-        "(www.a.org",
-        "x.www.a.org",
-        "http://www.a.org",
-    ),
-    *(
-        "a@b.org",
-        "a_b@c.org",
-        "a.b+c@d.org",
-        "mailto:a@b.org",
-        "xmpp:a@b.org/c",
-        "https://a@b.org",
-        "mailto:@b.org",
-    ),
+ADDRESSES = re.findall(
+    r"\S+",
+    "http://a.b HTTPS://a.b/c_d ftp://a.b www.a.org (www.a.org x.www.a.org http://www.a.org a@b.org "
+    "a_b@c.org a.b+c@d.org mailto:a@b.org xmpp:a@b.org/c https://a@b.org mailto:@b.org",
 )
 # What GitHub makes links of, as written: extended autolinks of its flavour of Markdown. A mail is found after
 # escapes are undone, so that a sign before its @ would not help.

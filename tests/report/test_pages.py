@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
@@ -21,7 +19,7 @@ from accord.report.simulation_page import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered
 from accord.simulation.pair import simulate
 from reproduction.places import places_agreement
-from tests.browser import LOOKS, Look, complain, photograph
+from tests.browser import LOOKS, Look, complain
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
 from tests.report.test_run_pages import TABLE, agreed, done, known
@@ -77,14 +75,6 @@ def _written(known: Remembered, folder: Path) -> list[Path]:
 
 def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browser, tmp_path: Path) -> None:
     assert complain(browser, _written(known, tmp_path)) == []
-
-
-@pytest.mark.slow
-def test_pictures_for_people_to_look_at(known: Remembered, browser: Browser, tmp_path: Path) -> None:
-    files = _written(known, tmp_path)
-    taken = photograph(browser, files, tmp_path)
-    assert len(taken) == len(files) * len(LOOKS)
-    assert all(picture.stat().st_size for picture in taken)
 
 
 def test_hostile_texts_do_not_break_the_layout(known: Remembered, browser: Browser, tmp_path: Path) -> None:
