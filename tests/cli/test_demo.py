@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -113,17 +112,6 @@ def require_nothing_left(group: int, folder: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scene", Scene)
-def test_the_command_leaves_nothing_behind(scene: Scene, tmp_path: Path) -> None:
-    demo = run_demo(tmp_path, scene, 100)
-    out, err = demo.communicate(timeout=120)
-    assert demo.returncode == 0, err
-    require_nothing_left(demo.pid, tmp_path)
-    assert "id, " in out
-    assert re.search(r"^south-\w+\$ accord link b\.csv .*--connect 127\.0\.0\.1:\d+", err, re.M)
 
 
 @pytest.mark.slow

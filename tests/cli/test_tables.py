@@ -14,11 +14,10 @@ from accord.state.ledger import Ledger
 from accord.table.address import Address, Database
 from accord.table.sinks.transaction import statement
 from tests.cli.terminal import accord
-from tests.postgres import Server
 from tests.protocols.worlds import agreement
 from tests.run import worlds
 from tests.table.databases import Home, home
-from tests.table.homes import people, write_parquet, write_postgres
+from tests.table.homes import write_parquet
 
 __all__ = ["home"]
 CANARY = "hunter2"
@@ -67,16 +66,6 @@ def test_a_database_a_query_in_a_file_and_a_folder_are_read_as_files_are(desk: P
     (desk / "own.duckdb").rename(desk / "own.csv")
     typed = ("simulate", "duckdb:own.csv?table=a", "b.csv", *AGREED, "--out", "own.csv", "--force")
     assert accord(desk, *typed).returncode == 5, "the database is read"
-
-
-@pytest.mark.slow  # a draft weighs its fields on made-up people
-def test_a_table_on_a_server(tmp_path: Path, postgres: Server) -> None:
-    where = write_postgres(people(), postgres)
-    typed = ("init", "--from", where, "--yes", "--records", "40", "40", "--type", "height=skip")
-    assert accord(tmp_path, *typed).returncode == 0
-    service = where.removeprefix("postgres:").partition("?")[0]
-    assert (tmp_path / f"{service}.people.layout.toml").is_file()
-    assert accord(tmp_path, "check", "agreement.toml", where).returncode == 0
 
 
 @pytest.mark.parametrize(
