@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -13,9 +15,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file_shape import shape_faults
 from accord.cli.steps import STEPS
 from accord.datasets.starter import starter_text
-from handbook.agreement import agreement_overview, agreement_pages
 from handbook.agreement_examples import EXAMPLES
-from handbook.commands import CODES, command_pages, commands_overview
 from handbook.cost import draw_cost
 from handbook.pictures import drawings
 from handbook.screen import draw_screen
@@ -26,8 +26,13 @@ from tests.docs.pages import DOCS, MORE, PAGES, ROOT, fenced, name_of
 from tests.docs.test_typed import merged
 
 EVERY = [*PAGES, *MORE]
-SPANS = [(page, span) for page in EVERY for span in re.findall(r"`([^`\n]+)`", page.read_text())]
-MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+@cache
+def spans() -> list[tuple[Path, str]]:
+    """All code between the lines."""
+    return [(page, span) for page in EVERY for span in re.findall(r"`([^`\n]+)`", page.read_text())]
+
 
 # -- what is named -----------------------------------------------------------------------------------------
 
@@ -41,7 +46,7 @@ def test_links_and_files_that_are_named_exist() -> None:
     assert [(name_of(page), target) for page, target in inside if not (page.parent / target).exists()] == []
     folders = ("src", "tests", "reproduction", "handbook", "release")
     known = [f"/{path.relative_to(ROOT)}" for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    named = {(name_of(page), span) for page, span in SPANS if re.fullmatch(r"[\w/]+\.py", span)}
+    named = {(name_of(page), span) for page, span in spans() if re.fullmatch(r"[\w/]+\.py", span)}
     for path in (ROOT / "src").rglob("*.py"):
         named |= {(path.name, name) for name in re.findall(r"`([\w/]+\.py)`", path.read_text())}
     assert [each for each in named if not any(path.endswith(f"/{each[1]}") for path in known)] == []
@@ -68,7 +73,7 @@ def option_names(words: tuple[str, ...]) -> set[str]:
 def test_commands_and_options_between_the_lines_exist() -> None:
     """Tags of byte formats begin like commands."""
     wrong, count = [], 0
-    for page, span in SPANS:
+    for page, span in spans():
         if not span.startswith("accord ") or re.fullmatch(r"accord [a-z ]+ \d(\\n)?", span):
             continue
         count += 1
@@ -83,9 +88,9 @@ def test_commands_and_options_between_the_lines_exist() -> None:
 
 
 def test_targets_modules_and_experiments_that_are_named_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     lines = [(page, line) for page in EVERY for _, block in fenced(page) for line in block.splitlines()]
-    for page, text in [*SPANS, *lines]:
+    for page, text in [*spans(), *lines]:
         for target in re.findall(r"^make ([a-z]+)", text):
             assert target in targets, (page, target)
         for module in re.findall(r"^python -m ((?:benchmarks|reproduction|accord)[\w.]*)", text):
@@ -96,38 +101,43 @@ def test_targets_modules_and_experiments_that_are_named_exist() -> None:
 
 # -- pages that are made of the code -----------------------------------------------------------------------
 
-LISTED = (DOCS / "exit-codes.md").read_text()
-COMMAND_PAGES, AGREEMENT_PAGES = command_pages(LISTED), agreement_pages()
+LISTED = DOCS / "exit-codes.md"
 
 
 def test_every_command_has_its_page_with_all_options_and_an_example() -> None:
-    steps = {name for names in STEPS.values() for name in names}
-    assert steps == COMMAND_PAGES.keys() == {words[0] for words in COMMANDS if words}
+    from handbook.commands import command_pages, commands_overview
+
+    pages, steps = command_pages(LISTED.read_text()), {name for names in STEPS.values() for name in names}
+    assert steps == pages.keys() == {words[0] for words in COMMANDS if words}
     for words, command in COMMANDS.items():
-        page = COMMAND_PAGES[words[0]] if words else commands_overview()
+        page = pages[words[0]] if words else commands_overview()
         assert f"accord {' '.join(words)}".strip() in page
         options = {opt for known in command.params for opt in known.opts if opt.startswith("--")}
         assert [option for option in options - {"--help"} if option not in page] == [], words
-    assert all("For example:" in page for page in COMMAND_PAGES.values())
+    assert all("For example:" in page for page in pages.values())
 
 
 def test_exit_codes_are_those_of_commands() -> None:
-    known = set(map(int, re.findall(r"^\| (\d+) \|", LISTED, re.M)))
+    from handbook.commands import CODES
+
+    known = set(map(int, re.findall(r"^\| (\d+) \|", LISTED.read_text(), re.M)))
     told = {code for codes in CODES.values() for code in codes}
     assert known - {0, 1, 2} <= told <= known
 
 
 def test_every_key_of_an_agreement_has_its_meaning_and_a_sound_example() -> None:
-    schema = Agreement.model_json_schema()
-    text = "\n".join([agreement_overview(), *AGREEMENT_PAGES.values()])
+    from handbook.agreement import agreement_overview, agreement_pages
+
+    schema, pages = Agreement.model_json_schema(), agreement_pages()
+    text = "\n".join([agreement_overview(), *pages.values()])
     rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines() if line[:3] == "| `"]
     shown = {row[0].strip("`"): row[-1] for row in rows}
     assert all(shown.values())
     inner = {key for part in schema["$defs"].values() for key in part.get("properties", {})}
     keys = (schema["properties"].keys() | inner) - {"type", "kind", "name"}
-    assert keys <= shown.keys() | AGREEMENT_PAGES.keys()
+    assert keys <= shown.keys() | pages.keys()
     whole = tomllib.loads(starter_text("products", "00000000"))
-    for table in AGREEMENT_PAGES:
+    for table in pages:
         part = tomllib.loads(EXAMPLES[table])
         assert list(part) == [table]
         assert list(shape_faults(merged(whole, part))) == []
@@ -135,17 +145,17 @@ def test_every_key_of_an_agreement_has_its_meaning_and_a_sound_example() -> None
 
 # -- drawings ----------------------------------------------------------------------------------------------
 
-DRAWN = drawings(DOCS)
 HEAD = "title T\nsays what is shown\nsides A B\n"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_drawings_are_those_that_are_committed_and_used() -> None:
     """`make pictures` draws them; their words are within them, and they are legible on a phone."""
+    drawn = drawings(DOCS)
     mark = r"!\[[^\]]+\]\(([^)]*(?:diagrams|pictures)/[^)]+)\)"
     used = {(page.parent / name).resolve() for page in PAGES for name in re.findall(mark, page.read_text())}
-    assert used == set(DRAWN)
-    for path, drawing in DRAWN.items():
+    assert used == set(drawn)
+    for path, drawing in drawn.items():
         assert path.read_text() == drawing, path
         tree = ElementTree.fromstring(drawing)
         _, _, wide, high = map(float, tree.attrib["viewBox"].split())

@@ -17,7 +17,6 @@ import pytest
 import accord
 from accord.cli.steps import STEPS
 from handbook.contents import CHAPTERS, ELSEWHERE, arrange
-from handbook.stage import caption, list_notebooks, relink
 from tests.browser import LOOKS, PATIENCE, complain
 from tests.docs.pages import DOCS, ROOT
 from tests.docs.site import Site
@@ -161,10 +160,14 @@ def test_a_page_without_a_place_stands_in_the_last_chapter() -> None:
     ],
 )
 def test_links_are_moved_to_where_pages_are(source: str, written: str, moved: str) -> None:
+    from handbook.stage import relink
+
     assert relink(source, written, ROOT) == moved
 
 
 def test_notebooks_are_listed_and_terminals_named(tmp_path: Path) -> None:
+    from handbook.stage import caption, list_notebooks
+
     pages, examples = tmp_path / "pages", tmp_path / "examples"
     pages.mkdir()
     examples.mkdir()

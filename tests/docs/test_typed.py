@@ -15,7 +15,6 @@ those of `accord init --from` as ANSWERS says.
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import os
@@ -345,6 +344,8 @@ def test_a_notebook_is_kept_without_outputs_and_imports_what_is_installed_with_i
 async def run_together(folder: Path, names: tuple[str, ...], port: int) -> list[str]:
     """All cells of notebooks, each in a kernel of its own; what each printed to stderr. If one fails, the
     others do not wait for it."""
+    import asyncio
+
     import nbformat
     from nbclient import NotebookClient
 
@@ -373,6 +374,8 @@ async def run_together(folder: Path, names: tuple[str, ...], port: int) -> list[
 @pytest.mark.whole
 @pytest.mark.parametrize("names", [("own_table",), ("people",), ("protocols",), TOGETHER], ids="-".join)
 def test_notebooks_run(names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
     for name in ("CONFIG", "DATA", "RUNTIME"):
         monkeypatch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path / ".jupyter" / name.lower()))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")

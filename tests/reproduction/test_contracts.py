@@ -21,7 +21,9 @@ from accord.errors import UsageError
 from accord.program import own_environment
 from accord.protocols.registry import BUILT_IN, PROTOCOLS
 from accord.run.receipt import read_receipt
+from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import PLUGGED
+from accord.workers.messages import Start
 from accord.workers.worker import Worker
 from tests.cli.terminal import environment, free_port
 from tests.protocols import test_contract as protocols
@@ -30,7 +32,6 @@ from tests.reproduction.transcripts import RECORDED, cases
 from tests.reproduction.worlds import PLUG_IN, ROOT, plugged
 from tests.secure import test_engine as engines
 from tests.secure.engines import World
-from tests.workers.test_worker import START
 
 # -- engines -----------------------------------------------------------------------------------------------
 
@@ -123,7 +124,8 @@ def test_another_process_finds_them(tmp_path: Path) -> None:
 
 
 def test_a_worker_loads_what_its_coordinator_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = replace(START, engine="paillier", network="")
+    circuit = encode_circuit(worlds.agreement().task.lowered.node)
+    start = Start("A", "alice", "bob", circuit, "paillier", "", True, True, 60.0, 60.0, 5.0, 5.0)
     monkeypatch.delitem(PLUGGED, "paillier")
     with pytest.raises(UsageError):
         Worker(start)

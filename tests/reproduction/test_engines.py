@@ -23,6 +23,7 @@ from accord.agreement.file import parse_agreement
 from accord.entropy import System
 from accord.errors import PeerError, UnsupportedError
 from accord.planning.machine import speed_of
+from accord.report.dpia import assess
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
     And,
@@ -237,6 +238,7 @@ def test_an_agreement_names_it(spelling: object) -> None:
     assert expected_seconds("paillier", 100) > 1000 * expected_seconds("ot", 100)
     assert speed_of(agreed.task.lowered.node, "paillier").byte == PLUGGED["paillier"].seconds_a_byte
     assert cheaper_thresholds(agreed) == []
+    assert PLUGGED["paillier"].later in assess(agreed), "what it rests on is a risk to assess"
 
 
 # -- garbled circuits --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, sqrt
 from typing import Any
@@ -21,6 +22,7 @@ from accord.privacy.events import EVENTS, Cost, ExactAnswer, Intersection, cover
 from accord.privacy.number import exp as precisely
 from accord.privacy.release import Snapshot
 from accord.protocols.base import prepare
+from accord.protocols.greedy import GreedyClean
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.slots import shuffle_slots
 from accord.secure.ideal import IdealEngine
@@ -354,7 +356,10 @@ def test_messages_depend_on_reports_and_output_alone() -> None:
     assert shapes[0] == shapes[1]
 
 
-def test_a_partner_with_another_number_of_slots_than_records_is_refused() -> None:
+def test_a_partner_with_another_number_of_reports_than_records_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In what it announces, and in what it discloses of a record."""
     agreed, entropy = agreement(4), Seeded(1)
     own_a = side(agreed, Side.A, [(5, 5)], entropy)
     held = worlds.records([(5, 5)], agreed, "B")
@@ -362,3 +367,15 @@ def test_a_partner_with_another_number_of_slots_than_records_is_refused() -> Non
     own_b = OwnSide(Side.B, held, 1, slots, entropy)
     with pytest.raises(PeerError):
         run_pair(run(agreed.task, own_a, IdealEngine()), run(agreed.task, own_b, IdealEngine()))
+    true = GreedyClean._disclosure
+
+    def disclosure(own: GreedyClean, records: np.ndarray) -> Any:
+        told = true(own, records)
+        if own._mine.side is Side.A or not len(told):
+            return told
+        every = np.arange(len(own._mine.slots.record))
+        return replace(told, slot_counts=np.array([len(every)]), slots=every)
+
+    monkeypatch.setattr(GreedyClean, "_disclosure", disclosure)
+    with pytest.raises(PeerError):
+        link(agreement(16), [(5, 5)], [(5, 5), (9, 9)])
