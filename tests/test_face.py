@@ -1,15 +1,24 @@
-"""The public face: small, lazy, complete."""
+"""The public face: names, errors, notices, and numbers in words."""
 
 from __future__ import annotations
 
 import ast
+import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import accord
+from accord import errors
+from accord.errors import SHOWN_FAULTS, AccordError, DataError, Fault, UnreadableError
+from accord.notices import Charged, Done, Listening, Notice, Progress, Waiting, decode_notice, encode_notice
+from accord.wording import counted, did_you_mean, lasting, nearest, sized, tell_kept
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,3 +71,132 @@ def test_the_face_is_typed_for_whoever_imports_it(tmp_path: Path) -> None:
     wrong = {str(number) for number, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")}
     assert len(wrong) > 10
     assert {(Path(file).name, line) for file, line, *_ in told} == {("user.py", line) for line in wrong}, done
+
+
+DOCS = Path(__file__).parents[1] / "docs" / "exit-codes.md"
+
+
+def tree(kind: type[AccordError]) -> Iterator[type[AccordError]]:
+    """Accord's own; whoever builds on it, like the laboratory, documents what it adds."""
+    if kind.__module__.split(".")[0] == "accord":
+        yield kind
+    for child in kind.__subclasses__():
+        yield from tree(child)
+
+
+def test_faults_are_listed_and_counted_and_facts_are_kept() -> None:
+    error = UnreadableError(path="a.csv", reason="it is a folder", mend="Name the file inside it.")
+    assert error.facts == {"path": "a.csv", "reason": "it is a folder", "mend": "Name the file inside it."}
+    assert [str(fact) in str(error) for fact in error.facts.values()] == [True] * 3
+    many = DataError("a.csv", [Fault(f"row {i}", "is odd.", count=2) for i in range(1000)])
+    first, *listed, last = str(many).splitlines()
+    assert "2,000" in first
+    assert len(listed) == SHOWN_FAULTS
+    assert "980" in last
+
+
+def test_every_error_of_the_tree_has_words_and_a_documented_exit_code() -> None:
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", DOCS.read_text(), re.M)}
+    for kind in tree(AccordError):
+        assert kind.__doc__, kind
+        assert kind.exit_code in documented, kind
+    assert {0, 1, 2, 130} <= documented
+    raised = {name for name in vars(errors) if name.endswith("Error")}
+    assert {kind.__name__ for kind in tree(AccordError)} <= raised
+
+
+def test_the_page_says_after_which_exit_codes_to_try_again() -> None:
+    again = {int(code) for code in re.findall(r"^\| (\d+) \| .* \| \*\*again\*\*", DOCS.read_text(), re.M)}
+    assert again == errors.RETRIED
+
+
+CALL = re.compile(r"(?:\bFault|\w+Error)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+VALUE = re.compile(r"\{(?:values?|cells?|record|records\[row\]|row_values)[}!:]")
+"""What code calls that which stands in a table, where it is filled into a text."""
+
+
+def test_no_message_shows_a_value_of_a_record() -> None:
+    sources = (DOCS.parents[1] / "src" / "accord").rglob("*.py")
+    calls = [call for path in sources for call in CALL.findall(path.read_text())]
+    assert len(calls) > 500
+    assert [call for call in calls if VALUE.search(call)] == []
+    assert VALUE.search('Fault(place, f"is {value}.")'), "the search would find one"
+
+
+LINES = (Path(__file__).parent / "notices.jsonl").read_text().splitlines()
+"""As scripts read them."""
+NOTICES = [decode_notice(line) for line in LINES]
+
+
+def test_the_lines_that_scripts_read() -> None:
+    assert [encode_notice(notice) for notice in NOTICES] == LINES
+    for notice in (
+        Listening("Bäcker", 7000),
+        Waiting("bob", "example.org", 7000, "connection refused"),
+        Charged("0123", None, None),
+        Progress(0, 100, 0, 64, 0.5, None),
+        Done("0123", 7, 100, 4096, 1.25, 1.6, 9e-13, 0.0, 0.0),
+    ):
+        assert notice in NOTICES
+
+
+@given(st.one_of([st.from_type(type(notice)) for notice in NOTICES]))
+def test_every_notice_is_read_again(notice: Notice) -> None:
+    line = encode_notice(notice)
+    assert "\n" not in line
+    # NaN is no number of a run; it is written all the same, and is not equal to itself.
+    assert encode_notice(decode_notice(line + "\n")) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "no JSON", "[]", "7", "null", "{}", '"connected"'),
+        *('{"partner": "bob"}', '{"event": "gone"}', '{"event": ["connected"], "partner": "bob"}'),
+        *('{"event": "connected"}', '{"event": "connected", "partner": 7}'),
+        '{"event": "connected", "partner": "bob", "port": 7000}',
+        '{"event": "listening", "partner": "bob", "port": "7000"}',
+    ],
+)
+def test_what_is_no_notice_is_refused(line: str) -> None:
+    with pytest.raises(ValueError):
+        decode_notice(line)
+
+
+def test_a_line_without_one_of_its_facts_is_refused() -> None:
+    for line in LINES:
+        facts = json.loads(line)
+        for name in facts:
+            with pytest.raises(ValueError):
+                decode_notice(json.dumps({key: value for key, value in facts.items() if key != name}))
+
+
+def test_one_is_one() -> None:
+    assert [counted(n, "run") for n in (0, 1, 2, 1_000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]
+    assert [counted(n, "match", "matches") for n in (1, 2)] == ["1 match", "2 matches"]
+
+
+def test_bytes_are_in_units_that_can_be_read() -> None:
+    told = [sized(octets) for octets in (1, 999, 12_700, 94 * 10**6, 8_123_000_000, 2 * 10**15)]
+    assert told == ["1 byte", "999 bytes", "12.7 kB", "94.0 MB", "8.1 GB", "2,000.0 TB"]
+
+
+def test_times_are_in_units_that_can_be_read() -> None:
+    seconds = (0, 0.004, 0.5, 7.25, 59.4, 59.6, 130, 3_599.6, 7_260, 86_400, 950_400)
+    assert [lasting(one) for one in seconds] == [
+        *("0 s", "0 s", "0.5 s", "7.2 s", "59 s", "1 min", "2 min 10 s", "1 h", "2 h 1 min"),
+        *("1 day", "11 days"),
+    ]
+
+
+def test_what_was_dropped_is_said() -> None:
+    assert tell_kept(1_234, None) == "1,234"
+    assert tell_kept(1_234, 5_678) == "1,234 kept one to one of 5,678 found"
+
+
+def test_the_nearest_name_is_never_the_given_one() -> None:
+    assert nearest("delimeter", ["delimiter", "id"]) == "delimiter"
+    assert nearest("A", ["A", "B"]) is None
+    assert nearest("zzz", ["delimiter"]) is None
+    assert did_you_mean("ids", ["id"]) == "Did you mean 'id'?"
+    assert did_you_mean("id", ["id", "ids"], "Remove it.") == "Remove it."

@@ -48,14 +48,6 @@ def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
     assert read_layout(folder / "mine.toml").source("birth").format == "%d.%m.%Y"
 
 
-def test_a_file_that_a_linkage_reads_as_it_is_needs_no_layout(folder: Path) -> None:
-    (folder / "a.csv").write_text("id,name,birth\n1,x,2020-01-31\n")
-    run(folder, "a.csv")
-    assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "agreement.toml"]
-    run(folder, "a.csv", "--layout", "mine.toml")
-    assert read_layout(folder / "mine.toml") == Layout()
-
-
 def test_what_is_typed_is_added_to_what_stands_there(folder: Path) -> None:
     (folder / "a.csv").write_text("nr;title;dob\n1;x;31.12.2020\n")
     run(folder, "a.csv", "--id", "nr", "--column", "name=title", "--column", "birth=dob")
@@ -90,19 +82,13 @@ def test_a_layout_is_never_written_over_what_is_read(named: str, folder: Path) -
     assert {path.name: path.read_text() for path in folder.iterdir()} == before
 
 
-def test_faults_show_no_value_and_write_nothing(folder: Path) -> None:
-    (folder / "a.csv").write_text("id;name;birth\n1;x;31.12.2020\n2;y;SECRET\n3;z;30.12.2020\n")
-    done = run(folder, "a.csv", "--make-ids", "--json", code=4)
-    (fault,) = json.loads(done.stdout)["faults"]
-    assert (fault["place"], fault["count"]) == ("row 2, column 'birth'", 1)
-    assert "SECRET" not in done.stdout + done.stderr
-    assert not list(folder.glob("a.csv.*"))
-
-
 def test_ids_are_made_once(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.csv").write_text("name,birth\nx,2020-01-31\n")
         run(folder, f"{name}.csv", "--make-ids")
+    (folder / "c.csv").write_text("name,birth\nx,2020-01-31\ny,2020-02-31\n")
+    run(folder, "c.csv", "--make-ids", "--date", "birth=%Y-%m-%d", code=4)
+    assert not list(folder.glob("c.csv.*")), "none for a table with faults"
     layout = read_layout(folder / "a.csv.layout.toml")
     assert layout == Layout(make_ids=True)
     assert Typed(id="name").onto(layout) == Layout(id="name")
@@ -156,13 +142,3 @@ def test_a_column_that_cannot_be_read_in_most_rows_is_a_fault(folder: Path) -> N
     (folder / "a.csv").write_text("id,name,birth\n" + "".join(f"{n},x,19{n}.02.03.\n" for n in range(10, 20)))
     done = run(folder, "a.csv", "--date", "birth=%d/%m/%Y", "--json", code=4)
     assert [fault["place"] for fault in json.loads(done.stdout)["faults"]] == ["column 'birth'"]
-
-
-def test_the_columns_of_a_file_on_request(folder: Path) -> None:
-    (folder / "a.csv").write_bytes('id;"full\x1b name";ä\n1;x;y\n'.encode("latin-1"))
-    listed = accord(folder, "check", "--columns-of", "a.csv")
-    assert listed.stdout == "id\nfull\N{REPLACEMENT CHARACTER} name\nä\n"
-    as_json = accord(folder, "check", "--columns-of", "a.csv", "--json")
-    assert json.loads(as_json.stdout) == ["id", "full\x1b name", "ä"]
-    named = accord(folder, "check", "--columns-of", "a.csv", "--encoding", "latin-1", "--delimiter", ",")
-    assert len(named.stdout.splitlines()) == 1

@@ -10,7 +10,6 @@ import pytest
 
 from accord.agreement.file import read_agreement
 from accord.cli.init_questions import ask_names, round_up
-from accord.datasets.starter import starter_text
 from accord.fields.showing import show_values
 from accord.preparing.seen import look
 from accord.table.layout import Layout, read_layout
@@ -146,20 +145,6 @@ def test_the_same_people_are_the_same_however_they_are_written(tmp_path: Path, n
         assert name == "american" or len(found) == len(wanted), field
     assert "5a" in str(show_values(tmp_path / "t.csv", "street", fields, layout)[0].after)
     assert accord(tmp_path, "check", "agreement.toml", "t.csv").returncode == 0
-
-
-def test_an_encoding_is_guessed_by_letters_or_named(tmp_path: Path) -> None:
-    cells = "Nr;Imię;Nazwisko;Adres;Urodz.\n1;Łukasz;Wójcik;ul. Długa 5/7, 00-950 Warszawa;31.12.1980\n"
-    (tmp_path / "klienci.csv").write_bytes(cells.encode("cp1250"))
-    (tmp_path / "agreement.toml").write_text(starter_text("people", "0" * 32))
-    lacking = ("--absent", "middle,sex", "--absent", "phone,email")
-    fit(tmp_path, "klienci.csv", *lacking)
-    layout = read_layout(tmp_path / "klienci.csv.layout.toml")
-    assert (layout.encoding, layout.source("given").column) == ("cp1250", "Imię")
-    assert layout.source("phone").absent
-    fit(tmp_path, "klienci.csv", *lacking, "--force", "--encoding", "iso8859-2")
-    assert read_layout(tmp_path / "klienci.csv.layout.toml").encoding == "iso8859-2"
-    fit(tmp_path, "klienci.csv", "--force", code=4)
 
 
 def test_spellings_and_marks_stay_in_the_layout_and_are_counted_without_values(tmp_path: Path) -> None:

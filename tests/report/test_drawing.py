@@ -1,4 +1,4 @@
-"""Bars, columns, lines, rules and pairs as markup: every number is text, too, within its picture."""
+"""Bars, columns, lines and rules as markup: every number is text, too, within its picture."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from accord.datasets.starter import starter
 from accord.report.charts import HEIGHT, Bar, bars, columns, short, ticks
 from accord.report.curves import Axis, CurveLine, lines
-from accord.report.pair_cards import PairCells, PairView
 from accord.report.rule_table import describe_rule
 from accord.rules.breakdown import score_rows
-from accord.rules.rule import Same, Score
+from accord.rules.rule import Score
 from accord.rules.text import parse_rule
-from accord.simulation.known import PairFacts, Weighed
 from tests.report.outline import rows_of
 
 numbers = st.floats(0, 1e12)
@@ -117,41 +115,3 @@ def test_lines_are_within_each_other_as_the_rule_is() -> None:
     shape = re.sub("<(?!/?(?:ul|li))[^>]*>|[^<>]*(?=<)", "", made)
     inner = "<ul><li></li><li></li></ul>"
     assert shape == f"<ul><li></li><li><ul><li></li><li><ul><li>{inner}</li></ul></li></ul></li></ul>"
-
-
-RULE = parse_rule(
-    "score(name: dice >= 0.8 -> 6, otherwise -> -2; city: same -> 3, missing -> 1, otherwise -> -4;"
-    "born: within 1 day -> 5, otherwise -> 0) >= 9"
-)
-PAIR = PairFacts(
-    id_a="A1",
-    id_b="B<2>",
-    true=True,
-    found=False,
-    meets=True,
-    compared=True,
-    accepted=False,
-    differs=("name",),
-    lacks=("city",),
-    score=4,
-    levels=(
-        Weighed(("name",), "otherwise", -2),
-        Weighed(("city",), "missing(city)", 1),
-        Weighed(("born",), "within(born, 1 day)", 5),
-    ),
-)
-
-
-def test_the_last_sum_is_the_score() -> None:
-    assert PairView(RULE).steps(PAIR) == [
-        ["name", "differs", "-2", "-2"],
-        ["city", "missing", "+1", "-1"],
-        ["born", "within 1 day", "+5", "4"],
-    ]
-    # Values are shown where they were given.
-    cells = PairCells(["name"], {"A1": ["<Ann>"]}, {"B<2>": [None]})
-    made = PairView(RULE, cells).show(PAIR)
-    assert "&lt;Ann&gt;" in made
-    assert "Ann" not in PairView(RULE).show(PAIR)
-    assert "B&lt;2&gt;" in made
-    assert rows_of(PairView(Same("name")).show(PAIR)) == set(), "without a score"

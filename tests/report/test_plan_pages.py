@@ -22,6 +22,7 @@ from accord.report.pair_cards import PairView
 from accord.report.plan_page import describe_plan
 from accord.report.receipt_page import share
 from accord.report.simulation_page import PairCells, describe_simulation
+from accord.rules.rule import Same
 from accord.run.remembered import Remembered, remember
 from accord.side import Side
 from accord.simulation.known import split
@@ -120,6 +121,7 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
     require_quiet(page)
     assert "&lt;Ann&gt;" in page
     assert "&lt;Ann&gt;" not in describe_simulation(result, quality)
+    assert rows_of(PairView(Same("surname")).show(pair)) == set(), "a rule without a score"
     view = PairView(result.agreement.rule)
     for some in (*quality.pairs.values(), quality.missed_pairs, quality.false_pairs):
         for each in some:
