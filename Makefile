@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 KEEPING := PYTHONDONTWRITEBYTECODE=
 PYTEST := $(KEEPING) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test whole check lint slow power bench quality reproduce docs pictures release lowest clean
+.PHONY: install demo test whole check lint slow transcripts power bench quality reproduce docs pictures release lowest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,9 @@ check: lint test whole  ## what every landing passes
 
 slow: $(VENV)/.dev  ## what is too long for every landing: slow tests, and properties with many more examples
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough
+
+transcripts: $(VENV)/.dev  ## the recorded sessions of commands, anew; review the diff
+	$(KEEPING) $(BIN)/python -m pytest tests/cli/test_transcripts.py --record
 
 power: $(VENV)/.dev  ## what the tests notice: small faults in fifteen modules, in tests/power.csv; takes an hour
 	$(KEEPING) $(BIN)/python -m tests.power cover
