@@ -5,8 +5,6 @@ console, requests to anywhere but the page and what it may load, whatever axe-co
 to be scrolled sideways, and labels of a drawing that are cut off, too small or on top of each other. Pages
 have most of what they show in common, so colours are judged once for each kind of element, wherever it first
 stands. axe is given to the page by the debugger, so that the page's own content security policy is as it was.
-
-`photograph` takes pictures of files, for people to look at.
 """
 
 from __future__ import annotations
@@ -108,19 +106,6 @@ def complain(
             found += [f"{name}: {line}" for line in lines]
             heard.clear()
             asked.clear()
-    return found
-
-
-def photograph(browser: Browser, files: Iterable[Path], folder: Path) -> list[Path]:
-    """The files in every look."""
-    found = []
-    with _opened(browser) as page:
-        for file in files:
-            page.goto(file.resolve().as_uri(), wait_until="load")
-            for look in LOOKS:
-                _turn(page, look)
-                found.append(folder / f"{file.stem}-{look.name}.png")
-                page.screenshot(path=found[-1], full_page=True)
     return found
 
 

@@ -1,4 +1,4 @@
-"""How tests type commands: in this process, or in one of their own where the process is the point."""
+"""How tests type commands: in this process, from their arguments to their exit code."""
 
 from __future__ import annotations
 
@@ -167,15 +167,3 @@ def _quiet_afterwards(logger: logging.Logger) -> Iterator[None]:
     finally:
         logger.handlers[:] = handlers
         logger.setLevel(level)
-
-
-def accord_process(folder: Path, *arguments: str) -> Done:
-    """The same in a process of its own: the real streams, the real exit code, all imports anew."""
-    return subprocess.run(
-        [sys.executable, "-c", "from accord.cli import main; main()", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
