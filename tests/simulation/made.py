@@ -26,12 +26,15 @@ SCORE = """score(
 ) >= 9"""
 
 
+def text(rule: str = SCORE) -> str:
+    """The starter for people with another rule."""
+    starter = starter_text("people", "00000000")
+    return re.sub(r'rule = """.*?"""', lambda _: f'rule = """{rule}"""', starter, flags=re.S)
+
+
 def agree(rule: str = SCORE) -> Agreement:
-    """The starter for people with another rule, and few dummies."""
-    text = re.sub(
-        r'rule = """.*?"""', lambda _: f'rule = """{rule}"""', starter_text("people", "00000000"), flags=re.S
-    )
-    return adjust(parse_agreement(text), epsilon="20")
+    """With few dummies."""
+    return adjust(parse_agreement(text(rule)), epsilon="20")
 
 
 def people(records: int = 120, seed: int = 1) -> Generated:

@@ -64,18 +64,6 @@ def test_products_find_every_match_of_the_rule() -> None:
     assert (empty.matches, empty.candidate_pairs, empty.recall, empty.reduction_ratio) == (0, 0, 1.0, 0.0)
 
 
-def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
-    made = generate_products(400, None, 1)
-    wide = products(
-        ("version = 2", 'version = 2\none_to_one = "pairs"'), ("hamming(name) <= 5", "hamming(name) <= 20")
-    )
-    result = accord.simulate(made.a, made.b, wide)
-    assert result.matches_found == result.all_matches > result.matches > 50
-    assert result.recall == result.precision == 1.0
-    for name in ("id_a", "id_b"):
-        assert len(set(result.pairs[name].to_pylist())) == result.matches
-
-
 def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
     made, text = generate_places(1_000, None, 3), places_text()
     replicated = accord.simulate(made.a, made.b, places_agreement())
