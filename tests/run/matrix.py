@@ -25,7 +25,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +33,8 @@ import pytest
 
 from accord.entropy import Derived
 from accord.errors import AccordError, DamagedError, NotResumedError, OutputError, PeerError, StateError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols.parts.journal import Answer
 from accord.run import link
 from accord.run.receipt import read_receipt
@@ -57,6 +59,8 @@ class World:
     """An agreement, how long its undisturbed run is, and what it promises."""
 
     name: str
+    kind: str
+    """Of the offices."""
     frames: int
     writes: dict[Side, int]
     pays: Literal["once", "each run", "nothing"]
@@ -68,8 +72,10 @@ class World:
     """Whether a run that was cut before its matches were kept goes on."""
 
 
-def _world(name: str, frames: int, a: int, b: int, pays: Any, lied: Lied, why: str, **more: Any) -> World:
-    return World(name, frames, {Side.A: a, Side.B: b}, pays, lied, why, **more)
+def _world(
+    name: str, kind: str, frames: int, a: int, b: int, pays: Any, lied: Lied, why: str, resumed: bool = True
+) -> World:
+    return World(name, kind, frames, {Side.A: a, Side.B: b}, pays, lied, why, resumed)
 
 
 _LOST = "A lie in the engine can make a match go missing on both sides, and neither can tell."
@@ -77,15 +83,24 @@ _CHECKED = f"{_LOST} A pair that the rule denies is found out, since its values 
 WORLDS = {
     world.name: world
     for world in (
-        _world("plain", 37, 17, 17, "once", "true pairs", _CHECKED),
-        _world("greedy", 73, 24, 24, "once", "true pairs", _CHECKED),
-        _world("all-pairs", 73, 23, 23, "nothing", "true pairs", _CHECKED),
-        _world("psi", 34, 15, 15, "nothing", "true pairs", _CHECKED, resumed=False),
-        _world("routed", 66, 17, 17, "nothing", "true pairs", _CHECKED),
-        _world("cascade", 73, 18, 18, "nothing", "true pairs", _CHECKED),
-        _world("one-sided", 61, 18, 16, "nothing", "true rows", f"{_LOST} Nothing is disclosed to compare."),
-        _world("count", 63, 18, 18, "each run", "a number", "A lie in the engine shifts the count."),
-        _world("dual", 37, 17, 17, "once", "exact", "A lie fails the test, which closes the run."),
+        _world("laplace", "plain", 37, 17, 17, "once", "true pairs", _CHECKED),
+        _world("greedy", "greedy", 73, 24, 24, "once", "true pairs", _CHECKED),
+        _world("all-pairs", "all-pairs", 73, 23, 23, "nothing", "true pairs", _CHECKED),
+        _world("psi", "psi", 34, 15, 15, "nothing", "true pairs", _CHECKED, resumed=False),
+        _world("routed", "routed", 66, 17, 17, "nothing", "true pairs", _CHECKED),
+        _world("cascade", "cascade", 73, 18, 18, "nothing", "true pairs", _CHECKED),
+        _world(
+            "one-sided",
+            "one-sided",
+            61,
+            18,
+            16,
+            "nothing",
+            "true rows",
+            f"{_LOST} Nothing is disclosed to compare.",
+        ),
+        _world("count", "count", 63, 18, 18, "each run", "a number", "A lie in the engine shifts the count."),
+        _world("dual", "dual", 37, 17, 17, "once", "exact", "A lie fails the test, which closes the run."),
     )
 }
 
@@ -159,11 +174,19 @@ class Play:
     def __init__(self, cell: Cell, folder: Path) -> None:
         self.cell, self.world, self.folder = cell, WORLDS[cell.world], folder
         self.dice = random.Random(str(cell))
-        self.both = faults.offices(folder, self.world.name)
+        self.both = faults.offices(folder, self.world.kind)
         self.masked: list[bytes] = []
+        self.runs: dict[Side, dict[str, StoredRun]] = {side: {} for side in Side}
+        """Of either side by their names, as they were after the last attempt."""
         self._attempts = 0
         self._seen: list[str] = []
         self._slots: dict[tuple[Side, str], bytes] = {}
+
+    @property
+    def victim(self) -> Side:
+        """The side to which it happens."""
+        assert self.cell.side is not None
+        return self.cell.side
 
     def link(self, wire: Wire | None = None) -> Ending:
         """An attempt at a new run."""
@@ -173,19 +196,19 @@ class Play:
     def resume(self, name: str, wire: Wire | None = None) -> Ending:
         """An attempt to go on with a run; no step that both have kept is done again."""
         wire, asked = wire or Wire(told=True), len(self.masked)
-        before = [run.steps() for run in self._runs(name)]
+        steps = [self.runs[side][name].steps() for side in Side]
         with _performed() as performed:
             ending = self._attempt(lambda: faults.resume(self.both, name, wire), wire)
-        for run in self._runs(name):
+        for runs in self.runs.values():
+            run = runs[name]
             done = performed.count(run.path / "journal")
-            assert done <= max(0, run.steps() - min(before)), "a finished step was done again"
+            assert done <= max(0, run.steps() - min(steps)), "a finished step was done again"
+        agreed = faults.agreement(self.world.kind)
+        if abs(steps[0] - steps[1]) > agreed.protocol.steps_at_once(agreed.task):
+            assert not any(isinstance(result, Linked) for result in ending.values()), "steps that were lost"
         if not self.world.resumed and asked:
             assert len(self.masked) == asked, "a second set of questions"
         return ending
-
-    def _runs(self, name: str) -> list[StoredRun]:
-        runs = [run for office in self.both.values() for run in list_runs(office.state)[0]]
-        return [run for run in runs if run.manifest.run == name]
 
     def _attempt(self, act: Callable[[], Ending], wire: Wire) -> Ending:
         """An attempt, with randomness of its own. An error before anybody is called is that of both."""
@@ -198,12 +221,18 @@ class Play:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(link, "System", entropy)
+            patch.setattr(link, "load_records", partial(_load_once, self.world.kind))
             try:
-                return act()
+                ending = act()
             except AccordError as error:
-                return dict.fromkeys(Side, error)
-            finally:
-                self.masked += wire.masked
+                ending = dict.fromkeys(Side, error)
+        self.masked += wire.masked
+        for side, office in self.both.items():
+            found, broken = list_runs(office.state)
+            assert not broken
+            self.runs[side] = {run.manifest.run: run for run in found}
+            self._seen += [name for name in self.runs[side] if name not in self._seen]
+        return ending
 
     def put_back(self, side: Side, kept: Path) -> None:
         """An older copy of a state folder."""
@@ -215,7 +244,7 @@ class Play:
 
     def reopen(self) -> None:
         """Processes that know nothing of before."""
-        self.both = faults.open_offices(self.folder, self.world.name)
+        self.both = faults.open_offices(self.folder, self.world.kind)
 
     def again(self, wire: Wire | None = None) -> Ending:
         """What the administrators do after a fault: go on with the run, or link again where one has none."""
@@ -224,18 +253,18 @@ class Play:
 
     def shared_run(self) -> str | None:
         """The latest run that both have and that is not closed."""
-        names = []
-        for office in self.both.values():
-            runs = list_runs(office.state)[0]
-            names.append({run.manifest.run for run in runs if not run.manifest.ended})
-            names[-1] -= {run.manifest.run for run in runs if run.manifest.closed}
-            self._seen += [run.manifest.run for run in runs if run.manifest.run not in self._seen]
+        names = [
+            {name for name, run in runs.items() if not (run.manifest.closed or run.manifest.ended)}
+            for runs in self.runs.values()
+        ]
         return next((name for name in reversed(self._seen) if name in names[0] & names[1]), None)
 
     # -- the oracle ------------------------------------------------------------------------------------------
 
-    def require_sound(self, ending: Ending, victim: Side | None = None, lied: bool = False) -> None:
-        """What must hold after any attempt."""
+    def require_sound(
+        self, ending: Ending, victim: Side | None = None, lied: bool = False, alone: bool = False
+    ) -> None:
+        """What must hold after any attempt. `alone`: a side may have been charged for a run of its own."""
         for side, result in ending.items():
             if isinstance(result, Killed):
                 assert side is victim
@@ -244,32 +273,26 @@ class Play:
                 assert isinstance(result, Linked) or result.exit_code > 1
         for side, office in self.both.items():
             self._require_one_charge(office)
-            partner = {run.manifest.run for run in list_runs(self.both[side.other].state)[0]}
-            assert lied or {row.run for row in office.ledger.runs()} <= partner, "charged alone"
+            assert alone or charges(office) <= self.runs[side.other].keys(), "charged alone"
             output = _output(office)
             assert output is None or self._fits(side, output, lied)
 
     def _require_one_charge(self, office: Office) -> None:
         rows = office.ledger.runs()
-        runs, broken = list_runs(office.state)
-        assert not broken
-        charged = [run for run in runs if run.charged]
-        assert {run.manifest.run for run in charged} <= {row.run for row in rows}
-        for run in charged:
+        charged = {name: run for name, run in self.runs[office.side].items() if run.charged}
+        assert charged.keys() <= {row.run for row in rows}
+        for name, run in charged.items():
             slots = run.read("slots")
-            assert self._slots.setdefault((office.side, run.manifest.run), slots) == slots, (
-                "slots were drawn again"
-            )
-        drawings = [row.drawing for row in rows]
+            assert self._slots.setdefault((office.side, name), slots) == slots, "slots were drawn again"
+        drawings, numbers = [row.drawing for row in rows], [*range(1, len(rows) + 1)]
         if self.world.pays != "once":
             assert all(row.paid for row in rows)
-            assert (self.world.pays == "each run" and len(set(drawings)) == len(rows)) or {*drawings} <= {
-                None
-            }
+            assert drawings == (numbers if self.world.pays == "each run" else [None] * len(rows))
             return
         assert sum(row.paid for row in rows) <= 1
         assert {*drawings} <= {1}
-        assert len({run.slots().counts.tobytes() for run in charged}) <= 1, "noise was drawn twice"
+        counts = {run.slots().counts.tobytes() for run in charged.values()}
+        assert len(counts) <= 1, "noise was drawn twice"
 
     def _fits(self, side: Side, output: bytes, lied: bool = False) -> bool:
         """Whether this may be the output of a side."""
@@ -294,9 +317,10 @@ class Play:
         assert receipts[0] == receipts[1]
         facts = _lasting(read_receipt(linked[Side.A].receipt).facts)
         # Where both were charged before the fault. Else noise and slots are those of a later attempt.
-        same = all(self._slots_of(side, linked[side].run) == recorded.slots[side] for side in Side)
-        for name in facts if same else ("agreement", "matches", "engine"):
-            assert facts[name] == recorded.facts[name], name
+        name = linked[Side.A].run
+        same = all(runs[name].read("slots") == recorded.slots[side] for side, runs in self.runs.items())
+        for fact in facts if same else ("agreement", "matches", "engine"):
+            assert facts[fact] == recorded.facts[fact], fact
         for side, office in self.both.items():
             output = _output(office)
             if same:
@@ -306,19 +330,11 @@ class Play:
             self._require_one_charge(office)
             rows = office.ledger.runs()
             assert [row.cost for row in rows if row.paid][:1] == recorded.costs[side]
-            self._require_kept(office, linked[side].run)
+            self._require_kept(self.runs[side][name], self.runs[side.other][name])
         assert len(set(self.masked)) == len(self.masked), "a mask was sent twice"
 
-    def _slots_of(self, side: Side, name: str) -> bytes:
-        (run,) = (run for run in list_runs(self.both[side].state)[0] if run.manifest.run == name)
-        return run.read("slots")
-
-    def _require_kept(self, office: Office, name: str) -> None:
+    def _require_kept(self, ours: StoredRun, theirs: StoredRun) -> None:
         """The partner has seen the counts that are kept here, and nothing is left over."""
-        ours, theirs = (
-            next(run for run in list_runs(one.state)[0] if run.manifest.run == name)
-            for one in (office, self.both[office.side.other])
-        )
         if self.world.pays == "once":
             seen = theirs.partner_counts()
             assert seen is not None
@@ -336,11 +352,11 @@ class Play:
             ending = self.link()
         self.require_done(ending)
 
-    def recover_from_lie(self) -> None:
-        """The run goes on, is refused or is closed; a new one is right, and costs nothing again."""
+    def recover_from(self, lied: bool = False) -> None:
+        """The run goes on, is refused or is closed. A new one is right, and costs nothing again."""
         if self.shared_run():
             ending = self.again()
-            self.require_sound(ending, lied=True)
+            self.require_sound(ending, lied=lied, alone=True)
             if self._is_right(ending):
                 return self.require_done(ending)
         return self.require_done(self.link())
@@ -361,6 +377,17 @@ def _is_true(row: dict[str, str], distance: int) -> bool:
             return False
     (a, b), (c, d) = ends
     return abs(a - c) + abs(b - d) <= distance
+
+
+_RECORDS: dict[tuple[str, bytes], Records] = {}
+
+
+def _load_once(kind: str, data: Path, *given: Any) -> Records:
+    """Records of a table that some cell has loaded before."""
+    key = kind, data.read_bytes()
+    if key not in _RECORDS:
+        _RECORDS[key] = load_records(data, *given)
+    return _RECORDS[key]
 
 
 @contextmanager
@@ -386,31 +413,22 @@ def nothing(play: Play) -> None:
     run that is done again."""
     recorded, world = undisturbed(play.world.name), play.world
     assert (len(recorded.frames), recorded.writes) == (world.frames, world.writes), "write this into WORLDS"
-    expected = faults.EXPECTED.get(world.name)
+    expected = faults.EXPECTED.get(world.kind)
     assert expected is None or set(recorded.outputs.values()) == {expected}
     play.require_done(play.link())
     play.require_done(play.again())
     play.require_done(play.link())
 
 
-def cut(play: Play) -> None:
-    """The connection ends; what is on its way arrives."""
-    cut_at(play, Wire(frames=play.cell.at, told=True))
-
-
-def cut_lost(play: Play) -> None:
-    """The connection ends; what is on its way is lost."""
-    cut_at(play, Wire(frames=play.cell.at, lost=True, told=True))
+def cut(play: Play, lost: bool) -> None:
+    """The connection ends. What is on its way arrives, or is lost."""
+    play.require_sound(play.link(Wire(frames=play.cell.at, lost=lost, told=True)))
+    play.recover()
 
 
 def cut_one(play: Play) -> None:
     """So many frames reach a side. The rest of those for it is lost."""
-    assert play.cell.side
-    cut_at(play, Wire(to={play.cell.side: play.cell.at}, told=True))
-
-
-def cut_at(play: Play, wire: Wire) -> None:
-    play.require_sound(play.link(wire))
+    play.require_sound(play.link(Wire(to={play.victim: play.cell.at}, told=True)))
     play.recover()
 
 
@@ -423,47 +441,27 @@ def dark(play: Play) -> None:
 
 def kill(play: Play) -> None:
     """A side dies, and its partner hears that the connection ended."""
-    side = play.cell.side
-    play.require_sound(play.link(Wire(frames=play.cell.at, killed=side, told=True)), side)
+    wire = Wire(frames=play.cell.at, killed=play.victim, told=True)
+    play.require_sound(play.link(wire), play.victim)
     play.recover()
 
 
-def kill_before(play: Play) -> None:
-    """A side dies before a write."""
-    die_at(play, before=True)
-
-
-def kill_after(play: Play) -> None:
-    """A side dies after a write."""
-    die_at(play, before=False)
-
-
-def die_at(play: Play, before: bool) -> None:
-    assert play.cell.side
+def kill_at_write(play: Play, before: bool) -> None:
+    """A side dies before or after a write."""
     wire = Wire(told=True)
-    with faults.deaths(wire, play.cell.side, play.cell.at, before):
+    with faults.deaths(wire, play.victim, play.cell.at, before):
         ending = play.link(wire)
-    assert isinstance(ending[play.cell.side], Killed)
-    play.require_sound(ending, play.cell.side)
+    assert isinstance(ending[play.victim], Killed)
+    play.require_sound(ending, play.victim)
     play.recover()
 
 
-def full(play: Play) -> None:
-    """The disk of a side is full from a write on."""
-    fill_at(play, lasting=True)
-
-
-def full_once(play: Play) -> None:
-    """The disk of a side refuses one write."""
-    fill_at(play, lasting=False)
-
-
-def fill_at(play: Play, lasting: bool) -> None:
-    assert play.cell.side
+def fill(play: Play, lasting: bool) -> None:
+    """The disk of a side refuses a write, and perhaps all later ones."""
     wire = Wire(told=True)
-    with faults.deaths(wire, play.cell.side, play.cell.at, True, faults.full, lasting):
+    with faults.deaths(wire, play.victim, play.cell.at, True, faults.full, lasting):
         ending = play.link(wire)
-    assert isinstance(ending[play.cell.side], StateError | OutputError), repr(ending)
+    assert isinstance(ending[play.victim], StateError | OutputError), repr(ending)
     play.require_sound(ending)
     play.recover()
 
@@ -509,14 +507,14 @@ def lie(play: Play) -> None:
     """A frame is another one."""
     at, recorded = play.cell.at, undisturbed(play.world.name)
     ending = play.link(Wire(change=changing(play.cell.fault, at, play.dice), told=True))
-    play.require_sound(ending, lied=True)
+    play.require_sound(ending, lied=True, alone=True)
     sender, _ = recorded.frames[at]
     noticed = isinstance(ending[sender.other], PeerError)
     if noticed and at not in recorded.secure and play.cell.fault != "drop":
         # A wrong answer is never kept, so the run itself goes on.
         play.recover()
     else:
-        play.recover_from_lie()
+        play.recover_from(lied=True)
 
 
 def lie_again(play: Play) -> None:
@@ -524,18 +522,17 @@ def lie_again(play: Play) -> None:
     play.link(Wire(frames=play.cell.at))
     kind, at = play.dice.choice(list(CHANGES)), play.dice.randrange(play.world.frames - play.cell.at + 10)
     ending = play.again(Wire(change=changing(kind, at, play.dice), told=True))
-    play.require_sound(ending, lied=True)
-    play.recover_from_lie()
+    play.require_sound(ending, lied=True, alone=True)
+    play.recover_from(lied=True)
 
 
 def flip_state(play: Play) -> None:
     """Both die, and a bit in the state folder of one is another. Its owner is told, or nothing is different;
     with the bit as it was both go on."""
-    side = play.cell.side
-    assert side
+    side = play.victim
     play.link(Wire(frames=play.cell.at))
     office = play.both[side]
-    done = all(run.manifest.done for o in play.both.values() for run in list_runs(o.state)[0])
+    done = all(run.manifest.done for runs in play.runs.values() for run in runs.values())
     kept, seen = play.folder / "kept", views(office)
     shutil.copytree(office.state.folder, kept)
     files = [path for path in sorted(kept.rglob("*")) if path.is_file() and path.stat().st_size]
@@ -591,8 +588,7 @@ def views(office: Office) -> dict[str, object]:
 
 def other_table(play: Play) -> None:
     """Both die, and one comes back with another table. It is refused, and nothing changes."""
-    side = play.cell.side
-    assert side
+    side = play.victim
     play.link(Wire(frames=play.cell.at))
     name, data = play.shared_run(), play.both[side].data
     if name is not None:
@@ -616,31 +612,33 @@ again, so that the partner sees a second release, and the account forgets that i
 
 def restore(play: Play) -> None:
     """Both die. One goes back to the state folder that it had then, after the run went on."""
-    side = play.cell.side
-    assert side
+    side, kept = play.victim, play.folder / "kept"
     play.link(Wire(frames=play.cell.at))
-    office, partner, kept = play.both[side], play.both[side.other], play.folder / "kept"
-    shutil.copytree(office.state.folder, kept)
-    known = {row.run for row in office.ledger.runs()}
+    shutil.copytree(play.both[side].state.folder, kept)
+    known = charges(play.both[side])
     play.again(Wire(frames=play.dice.choice([None, play.dice.randrange(play.world.frames)])))
-    forgotten = {row.run for row in office.ledger.runs()} - known
-    seen = shown(play, partner)
+    forgotten, seen = charges(play.both[side]) - known, shown(play)
     play.put_back(side, kept)
-    play.recover_from_lie()
-    rows, theirs = ({row.run for row in one.ledger.runs()} for one in play.both.values())
-    if forgotten and rows != theirs:
+    play.recover_from()
+    own, partner = charges(play.both[side]), charges(play.both[side.other])
+    if forgotten and own != partner:
         # FORGETFUL: a later version notices.
-        assert (theirs if side is Side.A else rows) > (rows if side is Side.A else theirs)
-        assert len(shown(play, partner)) == len(seen) + (play.world.pays == "once")
+        assert own < partner
+        assert len(shown(play)) == len(seen) + (play.world.pays == "once")
     else:
-        assert len(shown(play, partner)) <= 1
+        assert len(shown(play)) <= 1
 
 
-def shown(play: Play, office: Office) -> set[bytes]:
-    """The noisy counts that the partner of an office has shown to it."""
+def charges(office: Office) -> set[str]:
+    """The runs that an account was charged for."""
+    return {row.run for row in office.ledger.runs()}
+
+
+def shown(play: Play) -> set[bytes]:
+    """The noisy counts that the partner of the victim has seen of it."""
     if play.world.pays != "once":
         return set()
-    counts = [run.partner_counts() for run in list_runs(office.state)[0]]
+    counts = [run.partner_counts() for run in play.runs[play.victim.other].values()]
     return {one.tobytes() for one in counts if one is not None}
 
 
@@ -684,15 +682,15 @@ def at_writes(world: World) -> Moments:
 
 FAULTS: dict[str, tuple[Callable[[Play], None], Callable[[World], Moments]]] = {
     "nothing": (nothing, lambda world: [(None, 0)]),
-    "cut": (cut, at_frames),
-    "cut-lost": (cut_lost, at_frames),
+    "cut": (partial(cut, lost=False), at_frames),
+    "cut-lost": (partial(cut, lost=True), at_frames),
     "cut-one": (cut_one, lambda world: [(side, at) for side in Side for at in range(world.frames // 2)]),
     "dark": (dark, at_frames),
     "kill": (kill, of_both),
-    "kill-before": (kill_before, at_writes),
-    "kill-after": (kill_after, at_writes),
-    "full": (full, at_writes),
-    "full-once": (full_once, at_writes),
+    "kill-before": (partial(kill_at_write, before=True), at_writes),
+    "kill-after": (partial(kill_at_write, before=False), at_writes),
+    "full": (partial(fill, lasting=True), at_writes),
+    "full-once": (partial(fill, lasting=False), at_writes),
     **{name: (lie, lambda world: at_frames(world)[:-1]) for name in CHANGES},
     "lie-again": (lie_again, at_frames),
     "flip-state": (flip_state, in_turn),

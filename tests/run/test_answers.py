@@ -24,7 +24,7 @@ from accord.run.verbs import link
 from accord.side import Side
 from accord.state.accounts import accounts
 from accord.table.layout import Layout
-from tests.protocols.test_routed_answers import NOBODY
+from tests.protocols.worlds import NOBODY
 from tests.run import faults, worlds
 from tests.run.faults import Line, Office, Wire
 from tests.run.test_receipt import accord

@@ -56,8 +56,7 @@ from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from accord.state.manifest import Manifest, decode_manifest
 from accord.table.layout import Layout
-from tests.protocols.test_routed import agreement as routed
-from tests.protocols.worlds import Rows, agreement, records
+from tests.protocols.worlds import Rows, agreement, records, routed
 from tests.run import faults, worlds
 from tests.run.faults import Wire
 from tests.spent import Spent

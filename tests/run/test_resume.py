@@ -111,6 +111,18 @@ def test_a_partner_that_comes_back_with_another_size_is_refused(tmp_path: Path) 
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
+def test_a_partner_that_lost_its_steps_is_refused(tmp_path: Path) -> None:
+    """It asks for more than an honest one can lack, and learns none of it again."""
+    both, name = cut_run(tmp_path)
+    path = both[Side.B].state.run(name) / "journal"
+    path.write_bytes(TAG)
+    before = faults.stored(both[Side.A], name)
+    wire = Wire()
+    assert isinstance(faults.resume(both, name, wire)[Side.A], PeerError)
+    assert sum(sender is Side.A for sender, _ in wire.passed) == 1, "more than a hello"
+    assert faults.stored(both[Side.A], name) == before
+
+
 def refuse_charges(patch: pytest.MonkeyPatch, office: Office) -> None:
     """The ledger of an office cannot be written."""
     real = Ledger.charge
