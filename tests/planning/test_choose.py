@@ -98,11 +98,6 @@ def test_the_choice(others: Sequence[Option], wish: Wanted, taken: int) -> None:
     assert choose(options[::-1], wish)[0] is choice
 
 
-def test_ten_minutes_are_for_those_without_epsilon() -> None:
-    assert choose([agreed(700), every_pair(690)], WISH)[0].all_pairs, "it is the quickest, too"
-    assert not choose([agreed(700), every_pair(710)], WISH)[0].all_pairs
-
-
 def test_a_few_seconds_are_not_worth_a_match() -> None:
     for seconds in (15, 16):
         every, other = every_pair(seconds, agreed=True), routed(1.5)
@@ -256,12 +251,6 @@ def test_the_paragraph_has_the_figures_that_decide(
     assert [part for part in there if part not in why] == []
     assert [part for part in absent if part in why] == []
     assert choose(options, wish)[0].tell() in why
-
-
-def test_the_quickest_is_praised_for_being_sure_only_if_it_is() -> None:
-    options = [every_pair(70, agreed=True), routed(13, recall=0.97)]
-    for recall, sure in ((0.95, True), (1.0, False)):
-        assert ("sure" in told(options, Wanted(recall=recall, max_epsilon=0))) == sure
 
 
 @pytest.mark.parametrize("exact", [None, True, False])
