@@ -98,6 +98,8 @@ def test_a_person_has_the_pairs_of_all_records() -> None:
     counts = [len(found(a, b, 2, orders)) for a in ([(0, 0), (1, 1)], [(5, 5), (6, 6)])]
     assert [counts[0] - counts[1]] == asked("count", 2, False, people=2).changes(Side.A) == [8]
     assert asked("count", 2, True, people=2).changes(Side.A) == [16], "a displaced record counts as well"
+    tables = [cells("table", a, found(a, b, 2, ((0,), tuple(range(8))) * 2)) for a in ([(0, 0)], [(1, 1)])]
+    assert [np.abs(tables[0] - tables[1]).sum()] * 2 == asked("table", 2, False).changes(Side.A) == [8, 8]
 
 
 def test_what_is_released_is_as_private_as_claimed() -> None:
