@@ -201,21 +201,14 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.card", "link.card", "own.csv", "state"]
 
 
-def test_from_the_command_line(tmp_path: Path) -> None:
+def test_a_program_reads_identities_and_partners(tmp_path: Path) -> None:
     from tests.cli.terminal import accord as type_in
 
-    def run(*words: str) -> str:
-        done = type_in(tmp_path, "--state", *words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    told = run("own", "identity", "--name", "Hospital A/1")
-    assert run("own", "identity") == told, "a second call made another identity"
-    fingerprint = json.loads(run("own", "identity", "--json"))["fingerprint"]
-    assert fingerprint in told
-    assert fingerprint in run("theirs", "partner", "add", "hospital-a", "Hospital-A-1.card")
-    assert json.loads(run("theirs", "partner", "list", "--json"))["hospital-a"]["name"] == "Hospital A/1"
-    assert fingerprint in run("theirs", "partner", "list")
-    assert fingerprint not in run("own", "identity", "--renew", "--force")
-    run("theirs", "partner", "remove", "hospital-a")
-    assert run("theirs", "partner", "list") == ""
+    card = accord.identity("Hospital A/1", out=tmp_path / "a.card", state=tmp_path / "own")
+    accord.identity("B", out=tmp_path / "b.card", state=tmp_path / "theirs")
+    accord.trust("hospital-a", tmp_path / "a.card", state=tmp_path / "theirs")
+    for words, name in ((("own", "identity"), None), (("theirs", "partner", "list"), "hospital-a")):
+        done = type_in(tmp_path, "--state", *words, "--json")
+        found = json.loads(done.stdout)
+        facts = found[name] if name else found
+        assert (facts["name"], facts["fingerprint"]) == ("Hospital A/1", card.fingerprint)

@@ -30,14 +30,11 @@ from accord.peer.partners import add_partner, remove_partner
 from accord.peer.port import CALLERS
 from accord.side import Side
 from accord.state.folder import open_state
-from tests.cli.terminal import accord, free_port
+from tests.cli.terminal import free_port
 from tests.protocols.worlds import agreement
-from tests.run import faults, processes, worlds
-from tests.run.faults import EXPECTED
-from tests.run.processes import link_arguments
+from tests.run import worlds
 
 Both = tuple[worlds.Organisation, worlds.Organisation]
-PAIRS = EXPECTED["greedy"]
 PATIENCE = 120
 """Seconds for what takes no time: a machine that is busy must not fail a test."""
 
@@ -157,6 +154,9 @@ def test_a_plain_text_server_is_refused_and_a_port_without_one_tried_again(both:
     with pytest.raises(ConnectionLostError):
         reach(port, both, 1.2, said.append)
     assert said == [Waiting("alice", "127.0.0.1", port, "connection refused")], "the user is told once"
+    with tunnel_to_nobody(port), pytest.raises(ConnectionLostError) as caught:
+        reach(port, both, 1.2)
+    assert f"127.0.0.1:{port}" in str(caught.value)
 
 
 @pytest.mark.parametrize("error", [ssl.SSLEOFError(), ssl.SSLZeroReturnError(), ConnectionResetError()])
@@ -225,31 +225,27 @@ def tunnel_to_nobody(port: int) -> Iterator[None]:
     thread.join()
 
 
-def test_who_connects_gives_up_when_the_wait_ends_and_names_the_host(tmp_path: Path) -> None:
-    office, port = faults.offices(tmp_path)[Side.B], free_port()
-    where = ["--wait", 2, "--connect", f"127.0.0.1:{port}"]
-    with tunnel_to_nobody(port):
-        typed = ["--state", office.state.folder, *link_arguments(office), *where]
-        done = accord(tmp_path, *map(str, typed))
-    assert done.returncode == 8, done.stderr
-    assert f"127.0.0.1:{port}" in done.stderr
-
-
-@pytest.mark.slow
-def test_who_connects_tries_again_also_through_a_tunnel(tmp_path: Path) -> None:
+def test_who_connects_tries_again_also_through_a_tunnel(both: Both) -> None:
     """First nobody listens; then a tunnel does, without a far end; then the partner is there."""
-    offices, port = faults.offices(tmp_path), free_port()
-    with processes.ended() as begin:
-        way = ["--wait", 60, "--connect", f"127.0.0.1:{port}"]
-        b = begin(offices[Side.B], *link_arguments(offices[Side.B]), *way)
-        first = b.event("waiting")
-        assert (first["host"], first["port"]) == ("127.0.0.1", port)
-        with tunnel_to_nobody(port):
-            assert b.event("waiting")["reason"] != first["reason"]
-        a = begin(offices[Side.A], *link_arguments(offices[Side.A]), "--listen", f"127.0.0.1:{port}")
-        ends = [process.end() for process in (a, b)]
-    assert [code for code, _ in ends] == [0, 0], ends
-    assert [office.out.read_bytes() for office in offices.values()] == [PAIRS, PAIRS]
+    said: list[Notice] = []
+    where, step = HostPort("127.0.0.1", free_port()), threading.Semaphore(0)
+
+    def tell(notice: Notice) -> None:
+        said.append(notice)
+        step.release()
+
+    def serve() -> ssl.SSLSocket:
+        assert step.acquire(timeout=PATIENCE)
+        with tunnel_to_nobody(where.port):
+            assert step.acquire(timeout=PATIENCE)
+        return listen(where, both[0].state, both[1].card, "bob", PATIENCE, tell_nobody)
+
+    ends = worlds.in_threads(lambda: reach(where.port, both, PATIENCE, tell), serve)
+    for end in ends:
+        end.close()
+    first, second = (told for told in said[:2] if isinstance(told, Waiting))
+    assert (first.host, first.port) == (second.host, second.port) == (where.host, where.port)
+    assert first.reason != second.reason
 
 
 # -- who listens ------------------------------------------------------------------------------------------
@@ -384,17 +380,14 @@ def test_a_crowd_that_says_nothing_does_not_keep_the_partner_out(
     assert len(dropped()) == 1
 
 
-@pytest.mark.slow
-def test_the_wait_ends_also_with_callers_at_the_door(tmp_path: Path) -> None:
-    office = faults.offices(tmp_path)[Side.A]
-    with processes.ended() as begin:
-        a = begin(office, *link_arguments(office), "--wait", 4, "--listen", "127.0.0.1:0")
-        with calling(a.event("listening")["port"], 2 * CALLERS) as clients:
-            over = threading.Event()
-            thread = threading.Thread(target=trickle, args=(clients, over))
-            thread.start()
-            code, said = a.end()
-            over.set()
-            thread.join()
-    assert code == 8, said
-    assert not office.ledger.runs()
+def test_the_wait_ends_also_with_callers_at_the_door(both: Both) -> None:
+    over, clients = threading.Event(), ExitStack()
+
+    def tell(notice: Notice) -> None:
+        if isinstance(notice, Listening):
+            callers = clients.enter_context(calling(notice.port, 2 * CALLERS))
+            threading.Thread(target=trickle, args=(callers, over), daemon=True).start()
+
+    with clients, pytest.raises(ConnectionLostError):
+        listen(HostPort("127.0.0.1", 0), both[0].state, both[1].card, "bob", 2.0, tell)
+    over.set()
