@@ -68,7 +68,7 @@ def test_the_side_that_connects_and_ray_client(cluster: Cluster, way: str, tmp_p
     both = faults.offices(tmp_path, "plain")
     where = "2@ray" if way == "connects" else f"2@ray://127.0.0.1:{cluster.client}"
     on_cluster = Side.B if way == "connects" else Side.A
-    workers = {on_cluster: f"{where} {TRUSTED}", on_cluster.other: 2}
+    workers: dict[Side, int | str] = {on_cluster: f"{where} {TRUSTED}", on_cluster.other: 2}
     require_done(meet(both, None, workers), both, EXPECTED["plain"])
     cluster.require_empty()
 

@@ -245,9 +245,8 @@ def test_two_workers_find_the_pairs_of_one(kind: str, tmp_path: Path) -> None:
     """The side that wants fewer decides. Without routing they are processes."""
     agreed = faults.agreement(kind)
     both = worlds.introduce(tmp_path, agreed)
-    options = {"a_options": {"workers": 2}, "b_options": {"workers": 3}}
     with nullcontext() if kind == "plain" else as_threads():
-        shared = worlds.link_both(*both, agreed, **options)
+        shared = worlds.link_both(*both, agreed, a_options={"workers": 2}, b_options={"workers": 3})
     assert [len(done.peak_mib) for own in both for done in own.heard(Done)] == [3, 3]
     rates = [told.rates for own in both for told in own.heard(Progress)]
     assert all(len(rate) == 2 and all(rate) for rate in rates if rate)
