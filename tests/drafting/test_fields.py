@@ -237,7 +237,7 @@ def fitted(
 def test_agreed_names_are_found_or_lacking(
     table: dict[str, Cells], names: str, found: dict[str, str]
 ) -> None:
-    specs = {"price": NUMBER, "birth": DATE}
+    specs: dict[str, Any] = {"price": NUMBER, "birth": DATE}
     fit = fitted(table, {name: specs.get(name, TEXT) for name in names.split()})
     assert {name: source.column for name, source in fit.sources.items()} == found
     assert fit.lacking == [name for name in names.split() if name not in found]
