@@ -47,7 +47,7 @@ from accord.rules.evaluate import Tables, holds
 from accord.side import Side
 from accord.simulation.pair import simulate
 from reproduction.places import generate_places, places_agreement
-from tests.planning.worlds import LAN, birth_key, question
+from tests.planning.worlds import birth_key, question
 from tests.prepared import people, products, search_briefly
 from tests.protocols.worlds import agreement, passes, records
 from tests.worlds import agreements
@@ -115,7 +115,7 @@ def test_a_plan_names_the_wishes_that_nothing_meets(wish: Wanted, missed: tuple[
 )
 def test_a_question_has_sizes_and_shares(bad: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        PlanQuestion(**{"sizes": (5, 5), "network": LAN} | bad)
+        question(*bad.pop("sizes", (5, 5)), **bad)
 
 
 @pytest.mark.parametrize("greedy", [False, True])
@@ -444,7 +444,7 @@ def test_a_routed_plan_keeps_the_coverage_and_the_recall_that_it_expects(size: i
     require_sound(agreed)
     assert (choice.protocol, choice.largest_epsilon) == ("routed", 0)
     assert len(agreed.passes) > 3
-    names = ([name for part in one.parts for name in part.names] for one in agreed.passes)  # type: ignore[union-attr]
+    names = ([name for part in one.parts for name in part.names] for one in agreed.passes)
     read = [{column for name in some for column in agreed.fields[name].columns(name)} for some in names]
     assert not set.intersection(*read), "no field stands in all keys"
     assert choice.comparisons.expected < size * size / 250
