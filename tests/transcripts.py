@@ -36,9 +36,7 @@ from accord.state.journal import scan
 from accord.table.sources.opening import TableLike
 from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
-from tests.protocols.test_routed import agreement as routed
-from tests.protocols.test_routed import one_to_one
-from tests.protocols.test_routed_answers import ANSWERS, asking
+from tests.protocols.worlds import ANSWERS, asking, one_to_one, routed
 from tests.run import faults
 from tests.secure import encapsulation
 from tests.secure.engines import engine_of

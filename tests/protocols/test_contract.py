@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,50 +220,3 @@ def test_simulation_and_audit_need_no_name(name: str) -> None:
 
 
 # -- nobody else asks ---------------------------------------------------------------------------------------
-
-SOURCE = Path(accord.__file__).parent
-CLASSES = {kind.__name__ for kind in PROTOCOLS.values()} | {"Intersecting", "Binned", "Sorted"}
-
-
-def _asks(tree: ast.AST) -> list[str]:
-    """Where a program asks which protocol it has: by class, by `match`, or by comparing a name."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
-            found += [ast.unparse(node)] if _mentions(node.args[1]) else []
-        if isinstance(node, ast.MatchClass) and _mentions(node.cls):
-            found.append(ast.unparse(node))
-        if isinstance(node, ast.Compare | ast.MatchValue):
-            values = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
-            found += [ast.unparse(node)] if set(values) & set(PROTOCOLS) else []
-    return found
-
-
-def _mentions(node: ast.AST) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in CLASSES for n in ast.walk(node))
-
-
-def test_no_protocol_is_asked_for_by_kind_outside_its_package() -> None:
-    asked = {
-        str(path.relative_to(SOURCE)): found
-        for path in SOURCE.rglob("*.py")
-        if path.parent.name != "protocols" and (found := _asks(ast.parse(path.read_text())))
-    }
-    # The noise 'laplace' and the event 'AllPairs' are no protocols.
-    allowed = {"privacy/events.py", "privacy/noise.py", "privacy/calibration.py"}
-    assert set(asked) <= allowed, asked
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "isinstance(agreement.protocol, Laplace)",
-        "isinstance(agreement.protocol, Psi | AllPairs)",
-        "agreement.protocol.name == 'psi'",
-        "name in ('all-pairs', 'psi')",
-        "match p:\n    case AllPairs():\n        pass",
-        "match p:\n    case 'laplace':\n        pass",
-    ],
-)
-def test_the_search_would_notice(program: str) -> None:
-    assert _asks(ast.parse(program))

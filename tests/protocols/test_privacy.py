@@ -6,21 +6,32 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 from math import exp
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.protocols import naming
+from accord.protocols.base import prepare
+from accord.protocols.lines import find_records
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.slots import Slots
+from accord.protocols.registry import PROTOCOLS, protocol_named
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
+from accord.simulation.pair import make_mine, release_of
 from tests.protocols import worlds
+from tests.protocols.liars import refused
+from tests.protocols.views import views
 
 # -- coupled runs: same counts, same places of the matching records ⇒ the same shape, message by message ---
 
@@ -209,3 +220,78 @@ def test_the_unshuffled_transcript_leaks_everything() -> None:
     here, there = (distribution(agreed, inert, shuffled=False) for inert in (HERE, THERE))
     for epsilon in DELTAS:
         assert delta(here, there, epsilon) == pytest.approx(1)
+
+
+# -- rows that are left out: they count, and the partner cannot tell them from records ----------------------
+
+Points = list[tuple[int | None, int]]
+"""A record without x is left out."""
+
+
+def skipping(name: str) -> Agreement:
+    kind = protocol_named(name)
+    plain = worlds.agreement(rule="same(x) and same(y)").model_dump(mode="json")
+    plain["fields"]["x"]["missing"] = "skip"
+    plain["blocking"] = [{"kind": "key", "field": "x"}] if kind.blocked else []
+    plain["protocol"] = kind.draft("1", "1e-3", {side: "geometric" for side in Side})
+    return Agreement.model_validate(plain)
+
+
+def load(rows: Points, agreed: Agreement, prefix: str) -> Records:
+    x, y = (pa.array(cells, pa.int64()) for cells in zip(*rows, strict=True))
+    table = pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
+    return load_records(table, agreed.fields, agreed.salt, ["x", "y"])
+
+
+MATCHED: Points = [(5, 5), (6, 6)]
+STRANGER: Points = [*MATCHED, (9, 9)]
+LEFT_OUT: Points = [*MATCHED, (None, 9)]
+
+
+def shape_of(name: str, side: Side, rows: Points, noise: Any, engine: Any) -> tuple[object, ...]:
+    """What the partner sees of this side beyond random bytes: sizes of messages, counts, figures."""
+    agreed = skipping(name)
+    task, own = agreed.task, load(rows, agreed, "o")
+    other = load([(5, 5), (1, 1), (2, 2), (3, 3)], agreed, "p")
+    partner = make_mine(release_of(agreed, side.other, other.size), other, own.size, Seeded(1))
+    mine = prepare(task, side, own, other.size, noise(own), Seeded(2))
+    both = (mine, partner) if side is Side.A else (partner, mine)
+    seen = views(task, *both, engine)[side.other]
+    counts = tuple(mine.slots.counts.tolist())
+    outcome = seen.outcome
+    return seen.sent, tuple(map(len, seen.received)), counts, outcome.partner_size, outcome.comparisons
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("side", list(Side))
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+@pytest.mark.parametrize("engine", [IdealEngine, OtEngine])
+def test_the_partner_cannot_tell_one_from_a_stranger(name: str, side: Side, engine: Any) -> None:
+    """The same reports, or the same padded sizes, give the same view: all else follows from the release."""
+
+    def noise(own: Records) -> np.ndarray:
+        if name == "laplace":
+            padded = np.full(16, 7)
+            padded[9] += own.left_out
+            return padded
+        return release_of(skipping(name), side, own.size).draw(own, Seeded(3))
+
+    shapes = {shape_of(name, side, rows, noise, engine()) for rows in (STRANGER, LEFT_OUT)}
+    assert len(shapes) == 1
+
+
+def test_a_partner_that_names_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an intersection a row that was left out has a token like every record; nobody can have found it."""
+    agreed = skipping("psi")
+    own = load([(5, 5), (None, 1)], agreed, "o")
+    other = load([(5, 5)], agreed, "p")
+
+    def forge(named: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+        find_records(named, tokens)
+        return np.array([len(tokens) - 1])
+
+    lister = make_mine(release_of(agreed, Side.A, 2), own, 1, Seeded(1))
+    asker = make_mine(release_of(agreed, Side.B, 1), other, 2, Seeded(2))
+    monkeypatch.setattr(naming, "find_records", forge)
+    with refused():
+        views(agreed.task, lister, asker, IdealEngine())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
@@ -17,11 +20,12 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols import binned
 from accord.protocols.base import Task, prepare
+from accord.protocols.parts.journal import Answer
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import Party, Wire, run_pair
+from accord.secure.party import Buffer, Party, Wire, run_pair
 from accord.side import Side
 
 Rows = list[tuple[int, int]]
@@ -149,3 +153,158 @@ def compared(agreed: Agreement, a: Rows, b: Rows) -> set[tuple[int, int]]:
     i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
     met = agreed.plan.compares(Tables(agreed.fields, left.columns, right.columns), i, j)
     return set(zip(i[met].tolist(), j[met].tolist(), strict=True))
+
+
+# -- routed ------------------------------------------------------------------------------------------------
+
+Point = tuple[int | None, int | None]
+Points = Sequence[Point]
+Pairs = list[tuple[int, int]]
+PARTS: dict[str, dict[str, Any]] = {
+    "x": {"kind": "key", "field": "x"},
+    "y": {"kind": "key", "field": "y"},
+    "both": {"kind": "key", "field": ["x", "y"]},
+    "grid": {"kind": "grid", "fields": ["x"], "cell": 4, "style": "replicate", "reach": 1},
+    "square": {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": "replicate", "reach": 1},
+}
+some = st.none() | st.integers(0, 15)
+few = st.none() | st.integers(4, 7)
+tables = st.lists(st.tuples(some, some), min_size=1, max_size=14) | st.lists(
+    st.tuples(few, few), min_size=1, max_size=9
+)
+chosen = st.lists(st.sampled_from(list(PARTS)), min_size=1, max_size=4).map(tuple)
+askers = st.sampled_from([None, "A", "B"])
+
+NOBODY: dict[str, Any] = {"A": [], "B": []}
+X, Y = ({"column": name, "values": ["5", "6"]} for name in "xy")
+ANSWERS: list[dict[str, Any]] = [
+    {"answer": "count"},
+    {"answer": "table", "by": {"A": X, "B": Y}},
+    {"answer": "table", "by": {"B": X}},
+    {"answer": "sum", "of": {"side": "A", "column": "y", "low": -2, "high": 9}},
+    {"answer": "sum", "of": {"side": "B", "column": "x", "low": 5, "high": 14}},
+]
+
+
+def routed(*passes: str, caps: Any = None, rule: str = RULE, **options: Any) -> Agreement:
+    """Points in these passes; `caps` is one for each of them."""
+    blocking = {"pass": [{"parts": [PARTS[name]]} for name in passes]}
+    for one, cap in zip(blocking["pass"], caps or [], strict=False):
+        if cap is not None:
+            one["cap"] = cap
+    made = {"protocol": "routed", "rule": rule, "missing": "differs", "blocking": blocking}
+    return agreement(**made | options)
+
+
+def changed(agreed: Agreement, **changes: Any) -> Agreement:
+    return Agreement.model_validate(agreed.model_dump(mode="json") | changes)
+
+
+def one_to_one(agreed: Agreement) -> Agreement:
+    """The same, in which matched records take no part in later passes."""
+    return changed(agreed, one_to_one="pairs")
+
+
+def asking(agreed: Agreement, output: dict[str, Any], noise: str | None = None) -> Agreement:
+    """The same, with an answer."""
+    more = {"exact": True} if noise is None else {"epsilon": noise}
+    return changed(agreed, output=output | more, disclose=NOBODY)
+
+
+def meet(name: str, p: Point, q: Point) -> bool:
+    """Whether a record of A and one of B have a key of a pass in common."""
+    (x, y), (u, v) = p, q
+    match name:
+        case "x":
+            return x is not None and x == u
+        case "y":
+            return y is not None and y == v
+        case "both":
+            return None not in (x, y) and (x, y) == (u, v)
+        case "grid":
+            return None not in (x, u) and any(w // 4 == x // 4 for w in (u - 1, u, u + 1) if 0 <= w <= 15)  # type: ignore[operator]
+        case _:
+            if None in (x, y, u, v):
+                return False
+            near = [(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)]
+            return any((u + s) // 4 == x // 4 and (v + t) // 4 == y // 4 for s, t in near)  # type: ignore[operator]
+
+
+def holds(p: Point, q: Point) -> bool:
+    (x, y), (u, v) = p, q
+    return None not in (x, y, u, v) and (x - u) ** 2 + (y - v) ** 2 <= 1  # type: ignore[operator]
+
+
+def oracle(names: Sequence[str], a: Points, b: Points) -> Pairs:
+    """What is found without full keys."""
+    every = product(range(len(a)), range(len(b)))
+    return [(i, j) for i, j in every if holds(a[i], b[j]) and any(meet(n, a[i], b[j]) for n in names)]
+
+
+def sides(agreed: Agreement, a: Points, b: Points, seed: int = 5) -> dict[Side, OwnSide]:
+    """Both sides with these coins."""
+    entropy = Seeded(seed)
+    return {
+        Side.A: side(agreed, Side.A, a, entropy, partner=len(b)),  # type: ignore[arg-type]
+        Side.B: side(agreed, Side.B, b, entropy, partner=len(a)),  # type: ignore[arg-type]
+    }
+
+
+def join(agreed: Agreement, a: Points, b: Points, seed: int = 0, engine: Engine | None = None) -> Pairs:
+    """What both sides come to, which is the same."""
+    left, right, _ = link(agreed, a, b, seed, engine=engine)  # type: ignore[arg-type]
+    assert pairs_of_a(left) == pairs_of_b(right)
+    assert left.digest == right.digest
+    assert left.comparisons == right.comparisons
+    return pairs_of_a(left)
+
+
+def answer(agreed: Agreement, a: Points, b: Points, seed: int = 0, engine: Engine | None = None) -> list[int]:
+    """The numbers that both sides have."""
+    left, right, _ = link(agreed, a, b, seed, engine=engine)  # type: ignore[arg-type]
+    assert left.digest == right.digest
+    assert values(left) == values(right)
+    return values(left)
+
+
+def values(outcome: Outcome) -> list[int]:
+    assert outcome.answer is not None
+    assert outcome.matches is None
+    assert not len(outcome.pairs)
+    return [cell.value for cell in outcome.answer.cells]
+
+
+@dataclass
+class Kept:
+    """A journal in memory, of which a partner has so many steps, too."""
+
+    answers: list[bytes] = field(default_factory=list)
+    shared: int = 0
+    place: int = 0
+
+    @property
+    def again(self) -> int:
+        return max(0, len(self.answers) - self.place)
+
+    def recall(self) -> Buffer | None:
+        if self.place >= self.shared:
+            return None
+        self.place += 1
+        return self.answers[self.place - 1]
+
+    def keep(self, answer: Answer) -> None:
+        whole = b"".join(bytes(part) for part in answer)
+        if self.place < len(self.answers):
+            assert self.answers[self.place] == whole, "another answer than before"
+        else:
+            self.answers.append(whole)
+        self.place += 1
+
+    def cut(self, steps: int, shared: int) -> Kept:
+        return Kept(self.answers[:steps], shared)
+
+
+def cuts(steps: int) -> list[tuple[int, int]]:
+    """How many steps each side has kept."""
+    near = [(kept + a, kept + b) for kept in range(steps) for a, b in ((0, 0), (1, 0), (0, 1))]
+    return [*near, (steps, steps)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -438,8 +437,3 @@ def test_a_manifest_whose_request_was_changed_is_broken() -> None:
     del found["request"]
     with pytest.raises(ValueError, match="not a manifest"):
         decode_manifest(found)
-
-
-def test_a_share_is_exact() -> None:
-    """A float is the decimal number that it shows."""
-    assert request(uncovered=0.3)._allowed_uncovered() == Fraction(3, 10)
