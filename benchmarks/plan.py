@@ -4,7 +4,7 @@ Each is priced from A's table alone, as `accord check` does it, with the share o
 from the numbers of records; then run with both tables, as agreed with and without greedy. A run is the
 protocol itself, between two parties in one process. Where it is small the `ot` engine compares, and bytes
 and times are those of the run; where it is large the comparisons are made in the clear, and the bytes are the
-price of each round as `secure/cost.py` has it, which is what the engine sends (tests/secure/test_circuits.py).
+price of each round as `secure/cost.py` has it, which is what the engine sends.
 
 Times are of the processor; even so `seconds` means something on an idle machine alone, and the load stands
 beside it. A setting's rows are written when it is done, and one that has rows is not measured again: what was

@@ -61,7 +61,7 @@ HIDDEN = ("canary", "Ann", "Bob", "Lee", "inch")
 # -- what no text can be ----------------------------------------------------------------------------------
 
 GOOD: str = DATA["table"]["text"]
-RECORD = {"id": ["1"], "name": ["Ann"], "birth": ["2020-01-31"], "price": [5.0]}
+RECORD: dict[str, list[Any]] = {"id": ["1"], "name": ["Ann"], "birth": ["2020-01-31"], "price": [5.0]}
 TEXTS = {
     "a column too many": lambda: ",".join(f"c{i}" for i in range(16_385)) + "\n",
     "a long cell": lambda: GOOD.replace("Bob", "b" * ((1 << 20) + 1)),
@@ -154,7 +154,7 @@ def pandas_table(columns: Any, names: list[str] | None = None) -> Any:
     return pandas.DataFrame(columns, columns=names)
 
 
-SHEET = [["id", "name", "birth", "price"], ["1", "Ann", "2020-01-31", 5]]
+SHEET: list[list[Any]] = [["id", "name", "birth", "price"], ["1", "Ann", "2020-01-31", 5]]
 LONG = 1 << 20
 MAKERS: dict[str, Callable[[Path], Any]] = {
     "nothing": lambda folder: folder / "none.csv",

@@ -67,8 +67,9 @@ def _plugged() -> Iterator[None]:
 
 def shifts(row: Cells, _: Cells) -> Cells:
     """Published shifts of noise: those that the laboratory's tests compute, and a closed form."""
-    ((_, _, published, ratios, least),) = [r for r in TABLE if (str(r[0]), r[1]) == (row[0], row[1])]
-    k, factor = int(row[0]), 2 * int(row[0]) / float(row[1])
+    ((published, ratios, least),) = [r[2:] for r in TABLE if (str(r[0]), r[1]) == (row[0], row[1])]
+    k = int(row[0])
+    factor = 2 * k / float(row[1])
     proven = [ceil(factor * log(k / float(delta))) for delta in DELTAS]
     shown = [", ".join(map(str, cell)) for cell in (published, least, proven)]
     return [*row[:2], shown[0], ", ".join(f"{ratio:.3f}" for ratio in ratios), *shown[1:]]
@@ -79,8 +80,12 @@ def dummies(name: str, epsilon: str, delta: str, bins: int = 1, records: int = 1
     return f"{found.expected_dummies:.{digits}f}"
 
 
+def expected(row: Cells, _: Cells) -> Cells:
+    return [*row[:2], *(dummies(name, row[0], row[1]) for name in PAPERS)]
+
+
 def geometric(row: Cells, _: Cells) -> Cells:
-    epsilon, delta, share, _, _, true, *_ = row
+    epsilon, delta, share, true = (row[place] for place in (0, 1, 2, 5))
     made = calibrate("geometric", epsilon, delta.replace("−", "-"))
     ours, theirs = (float(dummies(name, epsilon, delta)) for name in ("geometric", "paper-2017"))
     assert isinstance(made.noise, Geometric)
@@ -277,7 +282,7 @@ TABLES: list[tuple[str, str, int, int, Recompute]] = [
     ("maths.md", "ε | n₁ = 1", 3, 3, suppression),
     ("maths.md", "passes | records |", 8, 8, covered),
     ("maths.md", "| claim |", 21, 21, claims),
-    ("privacy.md", "ε | δ | `geometric`", 4, 4, lambda r, _: [*r[:2], *(dummies(n, *r[:2]) for n in PAPERS)]),
+    ("privacy.md", "ε | δ | `geometric`", 4, 4, expected),
     ("privacy.md", "noise | bins per record", 5, 2, for_people),
     ("cores.md", "places per side", 4, 4, scaled),
     ("epsilon.md", "template |", 6, 6, chosen),

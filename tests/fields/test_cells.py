@@ -364,7 +364,7 @@ def test_categories_are_cleaned_and_folded_as_cells_are() -> None:
     assert codes(encoded(["ΑΘΗΝΑΣ", "İZMİR", "CAFE\u0301", "straße"], type="category", values=listed)) == [
         *range(4)
     ]
-    bare = {"type": "category", "values": ["Zürich", "Genève"], "clean": ["accents"], "other": "skip"}
+    bare: Spec = {"type": "category", "values": ["Zürich", "Genève"], "clean": ["accents"], "other": "skip"}
     assert codes(encoded(["ZURICH", "geneve"], **bare)) == [0, 1]
 
 

@@ -333,7 +333,7 @@ def require_equal(found: Records, expected: Records) -> None:
     for name, wanted in expected.columns.items():
         column = found.columns[name]
         parts = [c.words if isinstance(c, Bits) else c.values for c in (column, wanted)]
-        np.testing.assert_array_equal(*parts)
+        np.testing.assert_array_equal(parts[0], parts[1])
         np.testing.assert_array_equal(column.present, wanted.present)
 
 

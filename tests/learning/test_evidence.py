@@ -174,7 +174,7 @@ def test_tables_may_be_read_only_once_and_have_own_columns(tmp_path: Path) -> No
     assert taught(once, layout=layout).levels == expected.levels
     made_ids = Layout(make_ids=True, columns={"birth": "dob"})
     write_table(own, tmp_path / "own.parquet")
-    assert taught(replace(made, a=tmp_path / "own.parquet"), layout=made_ids).levels == expected.levels  # type: ignore[arg-type]
+    assert taught(replace(made, a=tmp_path / "own.parquet"), layout=made_ids).levels == expected.levels
     with pytest.raises(UsageError):
         taught(replace(made, a=own), layout=made_ids)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
@@ -30,23 +29,18 @@ CELLS = {str(cell) for name in TABLE.column_names[1:] for cell in TABLE[name].to
 GIVEN: dict[str, Any] = {"parties": PARTIES, "records": (100, 100)}
 
 
-def _file(folder: Path) -> Path:
-    path = folder / "shop.csv"
-    pa.csv.write_csv(TABLE, path)
-    return path
+def shop(form: str, folder: Path) -> Any:
+    """The table as Python has it."""
+    if form == "file":
+        pa.csv.write_csv(TABLE, folder / "shop.csv")
+        return folder / "shop.csv"
+    return TABLE.to_reader() if form == "stream" else TABLE.to_pandas()
 
 
-FORMS: dict[str, Callable[[Path], Any]] = {
-    "file": _file,
-    "stream": lambda folder: TABLE.to_reader(),
-    "pandas": lambda folder: TABLE.to_pandas(),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["file", "stream", "pandas"])
 def test_every_verb_takes_every_kind_of_table(form: str, tmp_path: Path) -> None:
     def make() -> Any:
-        return FORMS[form](tmp_path)
+        return shop(form, tmp_path)
 
     proposal, draft = accord.propose(make()), shape("shop").draft
     assert proposal.types == TYPES | {"phone": "phone"}
@@ -140,9 +134,8 @@ def test_unnamed_types_classes_and_limits_are_guessed() -> None:
         assert proposal.confirm(**GIVEN, **lacking).answers.as_guessed, name
 
 
-def test_answers_reach_the_draft() -> None:
+def test_answers_are_those_that_were_given() -> None:
     said = accord.propose(TABLE).confirm(
-        types={"phone": "skip"},
         records=[100, 200],
         values={"brand": ["Sony", "Bose"]},
         ranges={"price": (0, 500)},
@@ -150,15 +143,13 @@ def test_answers_reach_the_draft() -> None:
         missing_values={"title": ["n/a"]},
         answer="count",
         answer_epsilon="1/2",
-        overlap=0.5,
-        max_time=60,
         as_of=date(2024, 6, 30),
     )
     answers = said.answers
     assert (answers.records, answers.ranges) == ((100, 200), {"price": ("0", "500")})
-    assert (answers.count_epsilon, answers.overlap, answers.max_time) == ("1/2", 0.5, 60)
+    assert (answers.count_epsilon, answers.values["brand"]) == ("1/2", ("Sony", "Bose"))
     assert (answers.missing, answers.missing_values) == ({"price": "skip"}, {"title": ("n/a",)})
-    assert (said.as_of, answers.values["brand"]) == (date(2024, 6, 30), ("Sony", "Bose"))
+    assert said.as_of == date(2024, 6, 30)
 
 
 @pytest.mark.parametrize(
@@ -304,23 +295,6 @@ def test_a_draft_out_of_the_box_finds_small_sets(generate: Any, bar: float) -> N
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("as_many_as_usual")
-@pytest.mark.parametrize(
-    ("generate", "records", "bar"), [(people, 300, 0.97), (people, 2_000, 0.95), (products, 2_000, 0.95)]
-)
-def test_a_draft_out_of_the_box_finds_larger_sets(generate: Any, records: int, bar: float) -> None:
-    assert f1_out_of_the_box(generate(records), records) >= bar
-
-
-@pytest.mark.slow
-def test_whole_names_are_found_by_passes() -> None:
-    made = people(600, seed=6)
-    whole = []
-    for table in (made.a, made.b):
-        pairs = zip(table["given"].to_pylist(), table["surname"].to_pylist(), strict=True)
-        whole.append(table.append_column("name", pa.array([" ".join(filter(None, pair)) for pair in pairs])))
-    agreed = prepared.draft("name birth postcode phone", (20_000, 20_000)).agreement
-    assert len(agreed.passes) >= 2
-    found = accord.simulate(*whole, agreed, seed=1)
-    scores = score(found.found.ids(), true_pairs(made))
-    assert scores.truth_recall >= 0.7
-    assert scores.truth_precision >= 0.95
+@pytest.mark.parametrize(("generate", "bar"), [(people, 0.95), (products, 0.95)])
+def test_a_draft_out_of_the_box_finds_larger_sets(generate: Any, bar: float) -> None:
+    assert f1_out_of_the_box(generate(2_000), 2_000) >= bar

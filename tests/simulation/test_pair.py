@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -127,7 +128,7 @@ def test_the_faults_of_both_tables_are_listed_together() -> None:
 def test_other_protocols_and_options() -> None:
     made = generate_products(300, None, 1)
 
-    def run(**options: object) -> Simulation:
+    def run(**options: Any) -> Simulation:
         return accord.simulate(made.a, made.b, adjust(PRODUCTS, **options), seed=1)
 
     free, greedy = run(protocol="all-pairs", greedy=False), run(protocol="all-pairs")

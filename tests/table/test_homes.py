@@ -422,8 +422,6 @@ def test_a_sqlite_file_that_is_damaged_or_not_utf8(tmp_path: Path) -> None:
 
 # -- PostgreSQL -------------------------------------------------------------------------------------------
 
-MANY = 12_000
-
 
 def refused(source: Address | str, server: Server) -> str:
     """What is said of a table that cannot be read; no credential is in the whole of it."""
@@ -444,10 +442,10 @@ def service(server: Server, name: str, **settings: object) -> str:
     return f"postgres:{name}?table=people"
 
 
-def many(server: Server, last: str = "150") -> Address:
-    """A query of more than any buffer holds; `last` is the height of the last row."""
-    columns = f"date '1950-01-01' AS born, CASE WHEN i < {MANY} THEN 150 ELSE {last} END AS height"
-    rows = f"generate_series(1, {MANY}) AS g(i)"
+def many(server: Server, last: str = "150", count: int = 40_000) -> Address:
+    """A query of more than the driver gives at once; `last` is the height of the last row."""
+    columns = f"date '1950-01-01' AS born, CASE WHEN i < {count} THEN 150 ELSE {last} END AS height"
+    rows = f"generate_series(1, {count}) AS g(i)"
     query = f"SELECT 'p' || i || repeat('x', 500) AS id, {columns} FROM {rows}"  # noqa: S608
     return Address(Database.POSTGRES, server.service, query=query)
 
@@ -549,7 +547,8 @@ def test_a_query_that_fails_in_its_last_row_and_a_server_that_goes(postgres: Ser
 
 @pytest.mark.slow
 def test_a_server_that_is_killed_in_the_middle(postgres: Server) -> None:
-    opened = open_table(many(postgres), ["id"], Layout())
+    more_than_any_buffer_holds = 100_000
+    opened = open_table(many(postgres, count=more_than_any_buffer_holds), ["id"], Layout())
     next(opened.batches)
     try:
         postgres.stop(signal.SIGQUIT)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -297,8 +298,8 @@ def test_names_that_a_database_would_change_are_refused(home: Home) -> None:
         refused(lambda: require_table(home.address("x" * 64), NAMES, own=False))
         for one in long:
             refused(
-                lambda one=one: require_table(home.address("other"), one.typed_schema.names, own=False),
-                lambda one=one: write_to_table(one, home.address("other"), own=False),
+                partial(require_table, home.address("other"), one.typed_schema.names, own=False),
+                partial(write_to_table, one, home.address("other"), own=False),
             )
         assert home.tables() == ["pairs"]
         return
@@ -345,11 +346,7 @@ def test_a_new_file_is_its_owners_and_what_is_no_database_is_left_alone(file: Ho
     assert (tmp_path / "own.db").read_bytes() == letter
     assert os.listdir(tmp_path) == ["own.db"]
     for place in ("none/own.db", ""):
-        refused(
-            lambda place=place: require_table(
-                Address(file.database, str(tmp_path / place), "p"), NAMES, own=False
-            )
-        )
+        refused(partial(require_table, Address(file.database, str(tmp_path / place), "p"), NAMES, own=False))
 
 
 def test_a_database_that_appears_meanwhile_is_not_replaced(file: Home, tmp_path: Path) -> None:
@@ -426,7 +423,7 @@ def test_what_a_postgresql_server_refuses(postgres: Server, monkeypatch: pytest.
     frozen = postgres.add_service("frozen", "options=-c default_transaction_read_only=on")
     nowhere = postgres.add_service("nowhere", database="nowhere")
     for name in (frozen, nowhere):
-        refused(lambda name=name: require_table(Address(Database.POSTGRES, name, "p"), NAMES, own=False))
+        refused(partial(require_table, Address(Database.POSTGRES, name, "p"), NAMES, own=False))
     monkeypatch.setenv("PGSERVICE", postgres.add_schema())
     address = Address(Database.POSTGRES, "", "pairs")
     write_to_table(FOUND, address, own=False)

@@ -102,13 +102,13 @@ def lettered(made: Disclosed, word: int) -> Disclosed:
     tag = made.fields["tag"]
     assert isinstance(tag, Bits)
     words = np.full((len(made), 1), word, np.uint64)
-    return replace(made, fields=made.fields | {"tag": replace(tag, words=words)})
+    return replace(made, fields=dict(made.fields) | {"tag": replace(tag, words=words)})
 
 
 def without(made: Disclosed, name: str) -> Disclosed:
     column = made.fields[name]
     lacks = replace(column, present=np.array([True, False]))
-    return replace(made, fields=made.fields | {name: lacks})
+    return replace(made, fields=dict(made.fields) | {name: lacks})
 
 
 WRONG: dict[str, Callable[[Disclosed], Disclosed]] = {
@@ -164,13 +164,14 @@ def test_more_than_is_due_or_fits_is_refused_before_it_comes(
     count: int, size: int, limits: dict[str, int], due: int
 ) -> None:
     made, shape = shown([ROW, ROW])
+    larger: dict[str, Any] = {"room": 1 << 40} | limits
 
     def swollen() -> Party[None]:
         yield Send(np.array([count, size], "<u8").tobytes())
         yield Receive(16)
 
     with pytest.raises(PeerError) as caught:
-        run_pair(exchange(made, replace(shape, **{"room": 1 << 40} | limits), due), swollen())
+        run_pair(exchange(made, replace(shape, **larger), due), swollen())
     assert str(count) in caught.value.problem
 
 
