@@ -260,6 +260,16 @@ def test_every_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int
     assert drafted(sound(typed), records).fields  # raises if it is not sound
 
 
+@SLOW
+@given(
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=12),
+    st.sampled_from([(1, 1), (4_000, 9_000), (10**6, 10**6)]),
+)
+@settings(max_examples=40, deadline=None)
+def test_every_long_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int, int]) -> None:
+    assert drafted(sound(typed), records).fields
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_type_alone_is_sketched(kind: ColumnKind) -> None:
     require_sound(answers("latitude longitude" if "tude" in kind else kind, (50, 50)))

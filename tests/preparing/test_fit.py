@@ -143,13 +143,8 @@ def test_all_faults_are_shown_and_none_is_raised() -> None:
     assert raised.value.faults == check.faults
 
 
-def test_an_agreement_alone_is_checked() -> None:
-    check = accord.check(agreement())
-    assert check.clean
-    assert (check.records, check.layout) == (None, None)
-
-
 def test_a_check_finds_out_how_a_file_is_written(tmp_path: Path) -> None:
+    assert (accord.check(agreement()).records, accord.check(agreement()).clean) == (None, True)
     path = tmp_path / "a.csv"
     path.write_text("id;x;y\n1;1;1\n2;9;9\n")
     check = accord.check(agreement(), path)

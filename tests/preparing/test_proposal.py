@@ -298,3 +298,20 @@ def test_a_draft_out_of_the_box_finds_small_sets(generate: Any, bar: float) -> N
 @pytest.mark.parametrize(("generate", "bar"), [(people, 0.95), (products, 0.95)])
 def test_a_draft_out_of_the_box_finds_larger_sets(generate: Any, bar: float) -> None:
     assert f1_out_of_the_box(generate(2_000), 2_000) >= bar
+
+
+@pytest.mark.slow
+def test_whole_names_are_found_by_passes() -> None:
+    made = people(600, seed=6)
+    whole = []
+    for table in (made.a, made.b):
+        names = [
+            " ".join(filter(None, pair))
+            for pair in zip(*(table[one].to_pylist() for one in ("given", "surname")), strict=True)
+        ]
+        whole.append(table.append_column("name", pa.array(names)))
+    agreed = prepared.draft("name birth postcode phone", (20_000, 20_000)).agreement
+    assert len(agreed.passes) >= 2
+    scores = score(accord.simulate(*whole, agreed, seed=1).found.ids(), true_pairs(made))
+    assert scores.truth_recall >= 0.7
+    assert scores.truth_precision >= 0.95
