@@ -217,6 +217,13 @@ def test_spellings_and_ages_are_asked_for_and_no_terminal_is_steered(small: Path
     assert layout.source("birth_year").as_of == date(2024, 6, 30)
 
 
+def test_a_fault_does_not_steer_the_terminal(small: Path) -> None:
+    (small / "t.csv").write_text("id,s\x1b[2Jex,age\n1,w,30\n2,zz,31\n3,yy,32\n4,x,33\n5,m,35\n")
+    done = run(small, "--from", "t.csv", "--for", "agreement.toml", "--yes", code=4)
+    assert "ex'" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_another_column_is_asked_for_where_one_contradicts_the_agreement(tmp_path: Path) -> None:
     (tmp_path / "agreement.toml").write_text(
         HEAD.replace("surname", "brand") + '[fields.brand]\ntype = "text"\nencoder = "hash"\n'

@@ -79,7 +79,6 @@ def check(
     """
     from accord.agreement.file import read_agreement
     from accord.cli.check_layout import keep, list_columns, read_known, tell_ids
-    from accord.cli.link import plain
     from accord.cli.match import describe_match
     from accord.preparing.check import find_side
     from accord.preparing.facts import tell_unchecked
@@ -117,7 +116,7 @@ def check(
     else:
         table = shown(data) if data is not None else ""
         match = describe_match(found.rule, "Match      ")
-        say(plain(as_own_options(describe(str(agreement), table, match, facts))))
+        say(as_own_options(describe(str(agreement), table, match, facts)))
     if file is not None:
         keep(file, known, agreement, force)
         tell_ids(file)

@@ -161,7 +161,7 @@ def _has_comments(path: Path) -> bool:
 
 def list_columns(file: Place, named: Path | None, typed: Typed, as_json: bool) -> None:
     """Print the names of a file's columns, one a line, for its owner, who asks for them."""
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
     from accord.table.layout import Layout, named_in, read_layout
     from accord.table.sniffing import sniff_text
     from accord.table.sources.opening import column_names

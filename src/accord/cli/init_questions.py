@@ -91,7 +91,7 @@ def ask_lacking(agreement: Agreement, seen: SeenTable, told: Told) -> tuple[Seen
 
 def ask_names(seen: SeenTable) -> SeenTable:
     """A public name of each field that has none, by which the partner finds its own column."""
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
     from accord.drafting.confirming import change, find_fields
     from accord.drafting.fitting import needs_name
 
@@ -173,7 +173,7 @@ def _try(
 
 
 def _show(seen: SeenTable, as_of: date | None) -> None:
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
 
     rows = [
         [str(number), plain(one.name), one.type, plain(_short(one.cells)), plain(one.note)]
@@ -190,7 +190,7 @@ def _short(cells: tuple[str, ...]) -> str:
 
 def ask_spellings(fitted: Fitted, agreement: Agreement) -> None:
     """What spellings mean that are none of the agreed values: one of them, or that nothing is known."""
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
 
     for name, source in fitted.sources.items():
         reading = fitted.readings.get(source.column or "")

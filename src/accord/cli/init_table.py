@@ -201,7 +201,7 @@ def _require_answers(seen: SeenTable, told: Told) -> None:
 
 
 def _types_wanted(seen: SeenTable) -> str:
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
 
     looks = plain(", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns))
     return f"--yes accepts the guessed types ({looks}); --type COLUMN=TYPE says otherwise."
@@ -259,7 +259,7 @@ def _forgive(error: FaultyError, placed: Placed, layout: Layout) -> TableCheck:
 
 def _tell_own(line: str) -> None:
     """Say what was found out about a table, whose cells may be quoted."""
-    from accord.cli.link import plain
+    from accord.cli.terminal import plain
 
     if line:
         say(plain(as_own_options(line)), err=True)

@@ -14,7 +14,7 @@ import typer
 
 from accord.cli.options import LayoutFile, Raw, named_state, read_own_layout
 from accord.cli.places import PAIRS, TABLE, find_table, find_table_or_none, layout_beside
-from accord.cli.terminal import say
+from accord.cli.terminal import plain, say
 from accord.cli.waiting import resume_or_link, wanted
 from accord.cli.words import as_options
 from accord.errors import UsageError
@@ -331,7 +331,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
         return
     if linked.answer is not None and (linked.out is not None or sys.stdout.isatty()):
         for line in linked.answer.describe():
-            say(plain(line))
+            say(line)
         return
     if linked.out is None:
         from accord.table.sinks.files import csv_pieces
@@ -343,8 +343,3 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
         return
     dropped = "" if linked.matches_found is None else f", kept one to one of {linked.matches_found:,} found"
     say(f"{counted(len(linked.found), 'matching pair')} in {linked.out}{dropped}.")
-
-
-def plain(text: str) -> str:
-    """The text without characters that a terminal would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.link import plain
 from accord.cli.options import named_state
 from accord.cli.table import print_table
-from accord.cli.terminal import say
+from accord.cli.terminal import plain, say
 from accord.wording import counted
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _show_one(run: StoredRun, as_json: bool) -> None:
     say(f"State        {_state(run)}")
     if (answer := answer_of(known)) is not None:
         for line in answer.describe():
-            say(f"Answer       {plain(line)}")
+            say(f"Answer       {line}")
     elif known.done:
         say(f"Matches      {tell_end(known)}")
     if known.request.out:

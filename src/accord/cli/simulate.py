@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.changes import read_changes
-from accord.cli.link import plain
 from accord.cli.options import Json, Raw, read_own_layout
 from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.places import PAIRS, TABLE, find_table, layout_beside, shown
 from accord.cli.simulate_quality import facts_of, read_cells, shown_pairs, summary
 from accord.cli.simulate_quality import words as quality_words
-from accord.cli.terminal import progress, say, width_of
+from accord.cli.terminal import plain, progress, say, width_of
 from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from accord.cli.link import plain
 from accord.cli.table import lay_out
+from accord.cli.terminal import plain
 from accord.wording import counted
 
 if TYPE_CHECKING:

@@ -32,8 +32,14 @@ def say(text: str, err: bool = False) -> None:
     """Print a text for people; on a terminal its lines break between words."""
     stream = sys.stderr if err else sys.stdout
     width = width_of(stream)
+    text = plain(text)
     stream.write(f"{text if width is None else wrap(text, width)}\n")
     stream.flush()
+
+
+def plain(text: str) -> str:
+    """The text without characters that a terminal would obey: names of columns come from anywhere."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def width_of(stream: TextIO) -> int | None:
