@@ -442,11 +442,11 @@ def service(server: Server, name: str, **settings: object) -> str:
     return f"postgres:{name}?table=people"
 
 
-def many(server: Server, last: str = "150", count: int = 40_000) -> Address:
+def many(server: Server, last: str = "150", count: int = 4_000) -> Address:
     """A query of more than the driver gives at once; `last` is the height of the last row."""
     columns = f"date '1950-01-01' AS born, CASE WHEN i < {count} THEN 150 ELSE {last} END AS height"
     rows = f"generate_series(1, {count}) AS g(i)"
-    query = f"SELECT 'p' || i || repeat('x', 500) AS id, {columns} FROM {rows}"  # noqa: S608
+    query = f"SELECT 'p' || i || repeat('x', 5000) AS id, {columns} FROM {rows}"  # noqa: S608
     return Address(Database.POSTGRES, server.service, query=query)
 
 
@@ -547,7 +547,7 @@ def test_a_query_that_fails_in_its_last_row_and_a_server_that_goes(postgres: Ser
 
 @pytest.mark.slow
 def test_a_server_that_is_killed_in_the_middle(postgres: Server) -> None:
-    more_than_any_buffer_holds = 100_000
+    more_than_any_buffer_holds = 16_000
     opened = open_table(many(postgres, count=more_than_any_buffer_holds), ["id"], Layout())
     next(opened.batches)
     try:
