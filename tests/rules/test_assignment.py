@@ -1,13 +1,21 @@
-"""The one-to-one set is the textbook's: the best pair whose records are free, again and again."""
+"""The one-to-one set is the textbook's: the best pair whose records are free, again and again. Comparisons of
+scores that are made shorter give every pair the same weight."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from accord.fields.schema import DateField, FieldSpec, NumberField
 from accord.rules.assignment import alone, choose
+from accord.rules.evaluate import Tables, scores
+from accord.rules.merging import merge_levels
+from accord.rules.rule import Level, Levels, Score
+from accord.rules.text import parse_rule
+from tests.rules import worlds
 
 Ints = NDArray[np.int64]
 Worth = dict[tuple[int, int], int]
@@ -42,14 +50,6 @@ def test_it_is_the_textbooks(worth: Worth) -> None:
     assert kept(worth) == textbook(worth)
 
 
-@given(small)
-def test_no_record_stands_twice_and_no_pair_could_be_added(worth: Worth) -> None:
-    found = kept(worth)
-    one, two = {a for a, _ in found}, {b for _, b in found}
-    assert len(one) == len(two) == len(found)
-    assert all(a in one or b in two for a, b in worth)
-
-
 def test_only_the_order_of_ids_counts() -> None:
     worth = {(0, 1): 2, (0, 2): 2, (3, 1): 2, (3, 2): 2, (4, 2): 2}
     spread = {(10 * a + 5, 7 * b): value for (a, b), value in worth.items()}
@@ -58,13 +58,67 @@ def test_only_the_order_of_ids_counts() -> None:
     assert kept(backwards) == kept(worth) == {(0, 1), (3, 2)}
 
 
-def test_the_best_pair_may_displace_two() -> None:
-    path = {(0, 0): 2, (0, 1): 5, (1, 1): 4}
-    assert kept(path) == {(0, 1)}
-    assert kept(dict.fromkeys(path, 1)) == {(0, 0), (1, 1)}
-
-
 def test_pairs_that_share_nothing_are_always_kept() -> None:
     left, right = np.array([0, 1, 1, 2]), np.array([0, 1, 2, 3])
     assert alone(left, right).tolist() == [True, False, False, True]
     assert alone(left[:0], right[:0]).tolist() == choose(left[:0], right[:0], left[:0]).tolist() == []
+
+
+# -- merging ----------
+
+
+def weights(of: Levels, tables: Tables, sizes: tuple[int, int]) -> list[int]:
+    """What every pair weighs."""
+    left, right = (rows.ravel() for rows in np.indices(sizes))
+    return scores((of,), tables, left, right).tolist()
+
+
+@given(worlds.scores, worlds.tables, worlds.tables)
+def test_every_pair_weighs_the_same(score: Score, a: list[worlds.Row], b: list[worlds.Row]) -> None:
+    tables, _, _ = worlds.both(a, b)
+    for drawn in score.comparisons:
+        # Of few weights some are the same.
+        few = tuple(Level(level.when, level.weight % 2) for level in drawn.levels)
+        each = Levels((*few, *few[:1]), drawn.otherwise % 2)
+        merged = merge_levels(each, worlds.FIELDS)
+        assert len(merged.levels) <= len(each.levels)
+        assert weights(merged, tables, (len(a), len(b))) == weights(each, tables, (len(a), len(b)))
+
+
+@pytest.mark.parametrize(
+    ("long", "short"),
+    [
+        ("f: dice >= 1 -> 4, dice >= 0.7 -> 4, missing -> 0, otherwise -> -2",
+         "f: dice >= 0.7 -> 4, missing -> 0, otherwise -> -2"),
+        ("f: dice >= 1 -> 4, dice >= 0.7 -> -2, missing -> 0, otherwise -> -2",
+         "f: dice >= 1 -> 4, missing -> 0, otherwise -> -2"),
+        ("f: dice >= 1 -> 4, missing(f) -> 0, dice >= 0.7 -> 0, otherwise -> 0", "f: dice >= 1 -> 4"),
+        ("euclidean(f, g) <= 1 -> 4, missing(f) or missing(g) -> 0, otherwise -> 0",
+         "euclidean(f, g) <= 1 -> 4"),
+        ("f: missing -> 4, same(g) -> 0, same -> 4, otherwise -> 0",
+         "f: missing -> 4, same(g) -> 0, same -> 4, otherwise -> 0"),
+        ("f: same and missing(g) -> 1, missing -> 1, otherwise -> 0",
+         "f: same and missing(g) -> 1, missing -> 1, otherwise -> 0"),
+    ],
+)  # fmt: skip
+def test_levels_that_decide_nothing_go(long: str, short: str) -> None:
+    first, second = (parse_rule(f"score({text}) >= 1") for text in (long, short))
+    assert isinstance(first, Score)
+    assert isinstance(second, Score)
+    assert merge_levels(first.comparisons[0], {}) == second.comparisons[0]
+
+
+def test_the_same_day_is_the_same_year_month_and_day_of_the_month() -> None:
+    fields: dict[str, FieldSpec] = {
+        "birth": DateField.model_validate({"type": "date", "min": "1900-01-01", "max": "2029-12-31"})
+    }
+    for part, low, high in (("year", 1900, 2029), ("month", 1, 12), ("day", 1, 31)):
+        of_birth = {"type": "number", "from": "birth", "derive": part, "min": low, "max": high, "step": 1}
+        fields[part] = NumberField.model_validate(of_birth)
+    score = parse_rule("score(birth: same -> 4, same(year) and (same(month) or same(day)) -> 4) >= 1")
+    assert isinstance(score, Score)
+    (birth,) = score.comparisons
+    assert merge_levels(birth, fields).levels == birth.levels[1:]
+    # A birth in 1940 has no year of this range.
+    fields["year"] = fields["year"].model_copy(update={"min": 1950})
+    assert merge_levels(birth, fields) == birth

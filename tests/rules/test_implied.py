@@ -2,71 +2,26 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement
 from accord.fields.columns import Bits, Integers
 from accord.fields.load import load_records
+from accord.fields.schema import FieldSpec
 from accord.rules.evaluate import Tables, holds
 from accord.rules.implied import accepts_unseen, enough_alone, reach, requires_same, without
 from accord.rules.join import full_join
 from accord.rules.rule import And, Missing, Or, Rule, Same, predicates
-from accord.rules.words import missing, same, within
+from accord.rules.text import parse_rule
+from accord.rules.words import euclidean, missing, same, within
 from accord.side import Side
 from tests.rules import worlds
 
 PAIRS = [*((name, name) for name in worlds.FIELDS), *worlds.TWINS, *((b, a) for a, b in worlds.TWINS)]
-HEAD = '''
-version = 2
-salt = "00000000"
-engine = "ot"
-rule = """RULE"""
-[parties]
-A = "one"
-B = "other"
-[protocol]
-name = "all-pairs"
-greedy = false
-'''
-FIELDS = """
-[fields.given]
-type = "text"
-encoder = "hash"
-missing = "differs"
-[fields.surname]
-type = "text"
-encoder = "hash"
-missing = "POLICY"
-[fields.birth]
-type = "date"
-min = 1900-01-01
-max = 2029-12-31
-missing = "differs"
-[fields.birth_year]
-type = "number"
-from = "birth"
-derive = "year"
-min = 1900
-max = 2029
-step = 1
-missing = "differs"
-[fields.whole]
-type = "text"
-from = ["given", "surname"]
-encoder = "hash"
-missing = "differs"
-"""
-GIVEN = "given: same -> 8, missing -> 0, otherwise -> -2"
-SURNAME = "surname: same -> 7, missing -> 0, otherwise -> -5"
-THERE = "surname: same -> 7, otherwise -> -5"
-BIRTH = "birth: same -> 5, same(birth_year) -> 2, missing -> 0, otherwise -> -3"
 
 
 @given(worlds.rules, worlds.tables, worlds.tables)
@@ -85,6 +40,12 @@ def test_every_match_has_what_is_implied(rule: Rule, a: list[worlds.Row], b: lis
             farthest = reach(rule, (of_a,), worlds.FIELDS, of_b)
             assert not requires_same(rule, of_a, of_b) or apart == 0
             assert farthest is None or (there and apart**2 <= farthest)
+    if any(isinstance(p, Missing) for p in predicates(rule)):
+        for p in predicates(rule):
+            if not isinstance(p, Missing):
+                unseen = ~holds(p, tables, left, right)
+                left, right = left[unseen], right[unseen]
+        assert accepts_unseen(rule) or not len(left)
 
 
 @given(worlds.rules, worlds.tables, worlds.tables, st.sets(st.sampled_from(["hour", "brand", "x", "birth"])))
@@ -117,13 +78,28 @@ def test_agrees_or_is_missing_does_not_require_to_agree(rule: Rule, implied: boo
     assert (reach(rule, ("brand",), worlds.FIELDS) == 0) == implied
 
 
-def test_a_crossed_predicate_binds_the_two_fields_it_names() -> None:
-    rule = same("brand", "colour") & within("birth", "baptism", days=2)
-    assert requires_same(rule, "brand", "colour")
-    assert not requires_same(rule, "colour", "brand")
-    assert reach(rule, ("birth",), worlds.FIELDS, "baptism") == 4
-    assert reach(rule, ("baptism",), worlds.FIELDS, "birth") is None
-    assert reach(rule, ("birth",), worlds.FIELDS) is None
+@pytest.mark.parametrize(
+    ("rule", "names", "field_b", "farthest"),
+    [
+        # In steps of a half.
+        (euclidean("x", "y") <= 2, ("x", "y"), "", 16),
+        (euclidean("x", "y") <= 2, ("y",), "", 16),
+        (euclidean("x", "y") <= 2, ("x",), "z", None),
+        (euclidean("x") <= 2, ("x", "y"), "", None),
+        (within("x", 1) & within("y", 2), ("x", "y"), "", 4 + 16),
+        (within("x", 1) & within("y", 2) & (euclidean("x", "y") <= 1), ("x", "y"), "", 4),
+        (within("x", 1) | within("x", 3), ("x",), "", 36),
+        (within("x", 1) | same("hour"), ("x",), "", None),
+        (within("birth", "baptism", days=2), ("birth",), "baptism", 4),
+        (within("birth", "baptism", days=2), ("baptism",), "birth", None),
+        (within("birth", "baptism", days=2), ("birth",), "", None),
+        (~same("x"), ("x",), "", None),
+    ],
+)
+def test_how_far_apart_a_match_may_be(
+    rule: Rule, names: tuple[str, ...], field_b: str, farthest: int | None
+) -> None:
+    assert reach(rule, names, worlds.FIELDS, field_b) == farthest
 
 
 def test_nothing_is_missing_where_a_key_brought_records_together() -> None:
@@ -133,20 +109,18 @@ def test_nothing_is_missing_where_a_key_brought_records_together() -> None:
     assert without(same("hour") & ~missing("brand"), key) == same("hour")
     crossed = same("brand", "colour")
     assert without(crossed, frozenset(["brand", "colour"])) == crossed
+    assert requires_same(crossed, "brand", "colour")
+    assert not requires_same(crossed, "colour", "brand")
 
 
-@given(worlds.rules, worlds.tables, worlds.tables)
-def test_who_accepts_where_no_comparison_holds_is_known(
-    rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
-) -> None:
-    tables, _, _ = worlds.both(a, b)
-    left, right = full_join(rule, tables, (len(a), len(b)))
-    asks = any(isinstance(p, Missing) for p in predicates(rule))
-    for p in predicates(rule):
-        if not isinstance(p, Missing):
-            unseen = ~holds(p, tables, left, right)
-            left, right = left[unseen], right[unseen]
-    assert accepts_unseen(rule) or not asks or not len(left)
+@pytest.mark.parametrize(
+    ("least", "left"),
+    [(8, Or(())), (7, "score(same(hour) -> 3, otherwise -> -1) >= 3"), (3, And(()))],
+)
+def test_known_weights_are_counted_off_the_threshold(least: int, left: Rule | str) -> None:
+    score = f"score(same(hour) -> 3, otherwise -> -1; missing(brand) -> 0, same(brand) -> 4) >= {least}"
+    expected = parse_rule(left) if isinstance(left, str) else left
+    assert without(parse_rule(score), frozenset(["brand"])) == expected
 
 
 @pytest.mark.parametrize(
@@ -165,12 +139,19 @@ def test_who_accepts_because_of_what_is_missing(rule: Rule, unseen: bool) -> Non
     assert accepts_unseen(rule) == unseen
 
 
-def agreed(rule: str, policy: str = "differs") -> Agreement:
-    return parse_agreement(HEAD.replace("RULE", rule) + FIELDS.replace("POLICY", policy))
+# -- what is enough alone ----------------------------------------------------------------------------------
+
+TEXT = {"type": "text", "encoder": "hash", "missing": "differs"}
+BORN = {"type": "date", "min": "1900-01-01", "max": "2029-12-31", "missing": "differs"}
+YEAR = {"type": "number", "from": "birth", "derive": "year", "min": 1900, "max": 2029, "step": 1}
+GIVEN = "given: same -> 8, missing -> 0, otherwise -> -2"
+SURNAME = "surname: same -> 7, missing -> 0, otherwise -> -5"
+THERE = "surname: same -> 7, otherwise -> -5"
+BIRTH = "birth: same -> 5, same(birth_year) -> 2, missing -> 0, otherwise -> -3"
 
 
 @pytest.mark.parametrize(
-    ("rule", "policy", "enough"),
+    ("text", "policy", "enough"),
     [
         (f"score({GIVEN}; {SURNAME}; {BIRTH}) >= 7", "differs", {"given": 8, "surname": 7}),
         (f"score({GIVEN}; {SURNAME}; {BIRTH}) >= 9", "differs", {}),
@@ -194,27 +175,23 @@ def agreed(rule: str, policy: str = "differs") -> Agreement:
         ),
     ],
 )
-def test_a_single_value_is_enough_where_it_is_said(rule: str, policy: str, enough: dict[str, int]) -> None:
-    agreement = agreed(rule, policy)
-    assert enough_alone(agreement.rule, agreement.fields) == enough
-    if policy == "differs" and " or " not in rule:
-        assert {column for column in ("given", "surname", "birth") if matches(agreement, column)} == {*enough}
+def test_a_single_value_is_enough_where_it_is_said(text: str, policy: str, enough: dict[str, int]) -> None:
+    several = {"whole": TEXT | {"from": ["given", "surname"]}, "birth_year": YEAR | {"missing": "differs"}}
+    fields = TypeAdapter(dict[str, FieldSpec]).validate_python(
+        {"given": TEXT, "surname": TEXT | {"missing": policy}, "birth": BORN, **several}
+    )
+    rule = parse_rule(text)
+    assert enough_alone(rule, fields) == enough
+    if policy == "differs" and " or " not in text:
+        assert {name for name in ("given", "surname", "birth") if matches(rule, fields, name)} == {*enough}
 
 
-def matches(agreement: Agreement, column: str) -> bool:
+def matches(rule: Rule, fields: dict[str, FieldSpec], column: str) -> bool:
     """Whether records match that agree on the column, and of which one or both have nothing else."""
     full = {"given": "anna", "surname": "smith", "birth": "1980-01-31"}
     poor = {name: value if name == column else None for name, value in full.items()}
     other = {"given": "bea", "surname": "jones", "birth": "1975-12-24"} | {column: full[column]}
-    rows: list[dict[str, str | None]] = [poor, {**other}]
-    records = [
-        load_records(
-            pa.table({"id": ["1", "2"], **{name: [row[name] for row in rows] for name in full}}),
-            agreement.fields,
-            agreement.salt,
-        )
-    ] * 2
-    tables = Tables(agreement.fields, records[0].columns, records[1].columns)
-    pairs = [pair for pair in product((0, 1), (0, 1)) if pair != (1, 1)]
-    left, right = (np.array(each) for each in zip(*pairs, strict=True))
-    return bool(holds(agreement.rule, tables, left, right).any())
+    table = pa.table({"id": ["1", "2"], **{name: [poor[name], other[name]] for name in full}})
+    columns = load_records(table, fields, worlds.SALT).columns
+    left, right = np.array([0, 0, 1]), np.array([0, 1, 0])
+    return bool(holds(rule, Tables(fields, columns, columns), left, right).any())

@@ -1,0 +1,246 @@
+"""Blocking: what claims to be complete loses nothing, and no replacement moves more than the sensitivity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from accord.fields.columns import Records
+from accord.rules.blocking import base as module
+from accord.rules.blocking.base import Blocking, BlockingSpec, build_blocking, passes_of
+from accord.rules.join import full_join
+from accord.rules.rule import Hamming, Rule, Same
+from accord.rules.words import euclidean, same, within
+from accord.side import Side
+from tests.rules import worlds
+
+Part = dict[str, Any]
+HOUR, BRAND = ({"kind": "key", "field": name} for name in ("hour", "brand"))
+BIRTH = {"kind": "key", "field": "birth", "buckets": 3}
+GRID = {"kind": "grid", "fields": ["x"], "cell": 1, "style": "neighbours"}
+
+
+def one_pass(*parts: Part) -> Blocking:
+    return _build(list(parts))
+
+
+def in_passes(*passes: list[Part]) -> Blocking:
+    return _build({"pass": [{"parts": parts} for parts in passes]})
+
+
+def _build(written: Any) -> Blocking:
+    return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(written)), worlds.FIELDS)
+
+
+keys: st.SearchStrategy[Part] = st.sampled_from(
+    [
+        HOUR,
+        BRAND,
+        {"kind": "key", "field": "birth"},
+        BIRTH,
+        {"kind": "key", "field": "code", "buckets": 4},
+        {"kind": "key", "field": ["code", "birth"], "buckets": 3},
+    ]
+)
+cells = st.integers(1, 8).map(lambda n: n / 2)
+grids = st.one_of(
+    st.builds(
+        lambda fields, cell: GRID | {"fields": fields, "cell": cell},
+        st.sampled_from([["x"], ["x", "y"], ["y", "x"]]),
+        cells,
+    ),
+    st.builds(
+        lambda fields, cell, reach: (
+            GRID | {"fields": fields, "cell": cell, "style": "replicate", "reach": reach}
+        ),
+        st.sampled_from([["y"], ["x", "y"]]),
+        cells,
+        st.integers(0, 9).map(lambda n: n / 3),
+    ),
+)
+parts = st.tuples(
+    st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)
+).map(lambda found: [*found[0], *found[1]])
+products = parts.map(lambda found: one_pass(*found))
+passes = st.lists(parts.filter(bool), min_size=1, max_size=4).map(lambda found: in_passes(*found))
+blockings = products | passes
+
+
+def met_through_bins(plan: Blocking, a: Records, b: Records) -> list[tuple[int, int]]:
+    """Pairs of records that meet, found the long way: through every bin pair; a pair may meet twice."""
+    record_a, bin_a = plan.place(Side.A, a.columns, len(a))
+    record_b, bin_b = plan.place(Side.B, b.columns, len(b))
+    met = []
+    for left, right in zip(*plan.pairs(), strict=True):
+        met += [(int(i), int(j)) for i in record_a[bin_a == left] for j in record_b[bin_b == right]]
+    return sorted(met)
+
+
+@given(blockings, worlds.tables, worlds.tables)
+def test_a_pair_meets_once_in_every_pass_that_compares_it(
+    plan: Blocking, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, left, right = worlds.both(a, b)
+    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    each = [one.compares(tables, i, j) for one in plan.passes]
+    assert plan.compares(tables, i, j).tolist() == np.logical_or.reduce(each).tolist()
+    pairs = [(int(x), int(y)) for met in each for x, y in zip(i[met], j[met], strict=True)]
+    assert met_through_bins(plan, left, right) == sorted(pairs)
+    for one, met in zip(plan.passes, each, strict=True):
+        assert len(met_through_bins(Blocking((one,)), left, right)) == met.sum()
+    counts = [
+        plan.counts(side, held.columns, len(held)) for side, held in zip(Side, (left, right), strict=True)
+    ]
+    bins_a, bins_b = plan.pairs()
+    assert (counts[0][bins_a] * counts[1][bins_b]).sum() == len(pairs)
+
+
+@given(blockings, worlds.tables, st.sampled_from(Side))
+def test_bins_of_passes_are_one_list_and_a_record_is_once_in_a_bin(
+    plan: Blocking, table: list[worlds.Row], side: Side
+) -> None:
+    held = worlds.records(table)
+    record, bins = plan.place(side, held.columns, len(held))
+    assert len(set(zip(record.tolist(), bins.tolist(), strict=True))) == len(record)
+    for one, first in zip(plan.passes, plan.first_bins, strict=True):
+        own, code = one.place(side, held.columns, len(held))
+        inside = (bins >= first) & (bins < first + one.bins)
+        placed = sorted(zip(record[inside].tolist(), (bins[inside] - first).tolist(), strict=True))
+        assert placed == sorted(zip(own.tolist(), code.tolist(), strict=True))
+    counts = plan.counts(side, held.columns, len(held))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_AT_ONCE", 2)
+        few = *plan.place(side, held.columns, len(held)), plan.counts(side, held.columns, len(held))
+    for whole, some in zip((record, bins, counts), few, strict=True):
+        assert np.array_equal(whole, some)
+        assert whole.dtype == some.dtype
+
+
+def test_equal_keys_in_two_passes_are_two_bins_and_a_missing_value_misses_its_pass_alone() -> None:
+    plan = in_passes([BIRTH], [BIRTH], [HOUR])
+    held = worlds.records([worlds.ROW, worlds.ROW | {"birth": None}])
+    record, bins = plan.place(Side.A, held.columns, 2)
+    assert (record.tolist(), bins.tolist()) == ([0, 0, 0, 1], [1, 4, 8, 8])
+    assert plan.bins == 3 + 3 + 4
+    assert plan.per_record(Side.A) == 3
+
+
+def test_a_key_of_several_fields_is_met_by_records_that_have_all_of_them() -> None:
+    plan = one_pass({"kind": "key", "field": ["code", "birth"], "buckets": 1000})
+    assert (plan.bins, plan.equal) == (1000, frozenset())
+    assert plan.losses(same("code") & same("birth")) == []
+    [lost] = plan.losses(same("code"))
+    assert "'birth'" in lost
+    row = worlds.ROW
+    rows = [row, row, row | {"birth": None}, row | {"code": None}, row | {"code": "x2"}]
+    held = worlds.records(rows)
+    record, bins = plan.place(Side.B, held.columns, len(rows))
+    assert record.tolist() == [0, 1, 4]
+    assert bins[0] == bins[1] != bins[2]
+
+
+@pytest.mark.parametrize(
+    ("plan", "equal"),
+    [
+        (one_pass(HOUR), {"hour"}),
+        (one_pass(BIRTH), set()),
+        (one_pass(GRID), set()),
+        (in_passes([HOUR, BRAND], [HOUR]), {"hour"}),
+        (in_passes([BRAND], [HOUR]), set()),
+    ],
+)
+def test_what_all_passes_guarantee_needs_no_comparison(plan: Blocking, equal: set[str]) -> None:
+    assert plan.equal == equal
+
+
+def test_passes_are_complete_if_each_way_to_match_is_complete_in_one() -> None:
+    plan = _build({"pass": [{"name": "by hour", "parts": [HOUR]}, {"parts": [BRAND]}]})
+    near = within("x", 1)
+    assert plan.losses(same("hour") & near | same("brand")) == []
+    assert plan.losses(near & (same("hour") | same("brand"))) == []
+    assert plan.losses(same("hour")) == []
+    [lost] = plan.losses(same("hour") | same("code"))
+    assert all(fact in lost for fact in ("same(code)", "'by hour'", "'hour'", "'pass 2'", "'brand'"))
+
+
+def _joined(leaves: st.SearchStrategy[Rule], most: int) -> st.SearchStrategy[Rule]:
+    return st.recursive(
+        leaves,
+        lambda inner: st.builds(Rule.__and__, inner, inner) | st.builds(Rule.__or__, inner, inner),
+        max_leaves=most,
+    )
+
+
+equal: st.SearchStrategy[Rule] = st.sampled_from([Same(name) for name in ("hour", "brand", "birth", "code")])
+amounts = st.fractions(0, 3, max_denominator=4)
+complete_rules = _joined(
+    st.one_of(
+        equal,
+        amounts.map(lambda t: euclidean("x", "y") <= t),
+        amounts.map(lambda t: within("x", t)),
+        amounts.map(lambda t: within("y", t)),
+        worlds.predicates,
+    ),
+    6,
+)
+key_passes = st.lists(keys.map(lambda key: [key]), min_size=2, max_size=4).map(
+    lambda found: in_passes(*found)
+)
+
+
+@given(
+    st.one_of(st.tuples(products, complete_rules), st.tuples(key_passes, _joined(equal, 4))),
+    worlds.tables,
+    worlds.tables,
+)
+def test_a_complete_blocking_loses_no_match(
+    chosen: tuple[Blocking, Rule], a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    plan, rule = chosen
+    assume(not plan.losses(rule))
+    tables, _, _ = worlds.both(a, b)
+    rows_a, rows_b = full_join(rule, tables, (len(a), len(b)))
+    assert plan.compares(tables, rows_a, rows_b).all()
+
+
+@given(blockings, worlds.tables.filter(bool), worlds.rows, st.sampled_from(Side))
+def test_sensitivity_bounds_every_replacement(
+    plan: Blocking, table: list[worlds.Row], other: worlds.Row, side: Side
+) -> None:
+    before, after = worlds.records(table), worlds.records([other, *table[1:]])
+    counts = [plan.counts(side, r.columns, len(r)) for r in (before, after)]
+    change = counts[1] - counts[0]
+    assert np.abs(change).sum() <= 2 * plan.per_record(side)
+    assert change[change > 0].sum() <= plan.per_record(side)
+    assert np.abs(change).max(initial=0) <= 1
+    record, _ = plan.place(side, before.columns, len(before))
+    assert np.bincount(record, minlength=len(table)).max(initial=0) <= plan.per_record(side)
+    assert (np.diff(record) >= 0).all()
+
+
+def test_no_part_is_one_bin_for_all_pairs() -> None:
+    plan = one_pass()
+    assert (plan.bins, plan.per_record(Side.A), plan.losses(Hamming("name", 3))) == (1, 1, [])
+    assert [array.tolist() for array in plan.pairs()] == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "complete"),
+    [
+        (same("hour") & (euclidean("x", "y") <= 1), True),
+        (same("hour") & (euclidean("x", "y") <= Fraction(6, 5)), False),
+        (euclidean("x", "y") <= 1, False),
+        (same("hour") & within("x", Fraction(1, 2)) & within("y", Fraction(1, 2)), True),
+        (same("hour") & within("x", 1) & within("y", 1), False),
+        (same("hour") & ~(euclidean("x", "y") <= 1), False),
+    ],
+)
+def test_which_rules_a_replicated_grid_is_complete_for(rule: Rule, complete: bool) -> None:
+    grid = GRID | {"fields": ["x", "y"], "cell": 2, "style": "replicate", "reach": 1}
+    assert (one_pass(HOUR, grid).losses(rule) == []) == complete
