@@ -503,6 +503,14 @@ def changing(name: str, at: int, dice: random.Random) -> Change:
     return lambda number, frame, before: CHANGES[name](frame, before, dice) if number == at else frame
 
 
+def is_judged(world: World, at: int) -> bool:
+    """Whether a frame is judged before it is kept: not hellos, sizes and commitments, which come first, nothing
+    from the first frame of an engine to its last, and no share of an answer."""
+    secure = undisturbed(world.name).secure
+    between = min(secure) <= at <= max(secure)
+    return at > 5 and not between and world.resumed and world.lied != "a number"
+
+
 def lie(play: Play) -> None:
     """A frame is another one."""
     at, recorded = play.cell.at, undisturbed(play.world.name)
@@ -510,7 +518,7 @@ def lie(play: Play) -> None:
     play.require_sound(ending, lied=True, alone=True)
     sender, _ = recorded.frames[at]
     noticed = isinstance(ending[sender.other], PeerError)
-    if noticed and at not in recorded.secure and play.cell.fault != "drop":
+    if noticed and play.cell.fault != "drop" and is_judged(play.world, at):
         # A wrong answer is never kept, so the run itself goes on.
         play.recover()
     else:

@@ -1,4 +1,4 @@
-"""Two real processes over TLS on loopback, and a proxy between them that delays, cuts or calls for a kill."""
+"""Two real processes over TLS on loopback, and a proxy between them that cuts or calls for a kill."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -28,8 +27,6 @@ _MAIN = "from accord.cli import main; main()"
 _PEAK = "import atexit, shutil; atexit.register(shutil.copy, '/proc/self/status', {!r}); "
 PATIENCE = 300
 """Seconds for what takes no time: a machine that is busy must not fail a test."""
-RESENT = 0.25
-"""Seconds until what was lost is sent again."""
 
 
 @dataclass
@@ -43,16 +40,10 @@ class Fault:
 
 @dataclass
 class Proxy:
-    """Forwards one connection in pieces, each held back by `delay`.
-
-    One in `lost_in` is lost on its way: it and what follows it come when it was sent again, as TCP does it.
-    """
+    """Forwards one connection, until a fault."""
 
     target: int
     fault: Fault | None = None
-    delay: float = 0.0
-    pieces: int = 1 << 16
-    lost_in: int = 0
     passed: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     fired: bool = False
 
@@ -78,23 +69,16 @@ class Proxy:
             self._forward({client: listener, listener: client}, listener)
 
     def _forward(self, other: dict[socket.socket, socket.socket], listener: socket.socket) -> None:
-        waiting: deque[tuple[float, socket.socket, bytes]] = deque()
-        open_ends, number = set(other), 0
-        while open_ends or waiting:
-            left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 1.0
-            for source in select.select(list(open_ends), [], [], left)[0]:
+        open_ends = set(other)
+        while open_ends:
+            for source in select.select(list(open_ends), [], [])[0]:
                 try:
-                    body = source.recv(self.pieces)
+                    body = source.recv(1 << 16)
                 except OSError:
                     body = b""
                 if not body:
                     open_ends.discard(source)
-                number += 1
-                again = RESENT if self.lost_in and number % self.lost_in == 0 else 0.0
-                due = max(time.monotonic() + self.delay + again, waiting[-1][0] if waiting else 0.0)
-                waiting.append((due, other[source], body))
-            while waiting and waiting[0][0] <= time.monotonic():
-                if not self._pass(*waiting.popleft()[1:], listener):
+                if not self._pass(other[source], body, listener):
                     return
 
     def _pass(self, target: socket.socket, body: bytes, listener: socket.socket) -> bool:
@@ -222,7 +206,6 @@ def meet(
     fault: Fault | None = None,
     kill: tuple[Side, str] | None = None,
     timeout: float = 60,
-    **network: Any,
 ) -> Meeting:
     """Let both link, or go on with a run; a fault may happen, or a side is killed at one of its events."""
     waits = ["--wait", 120, "--timeout", timeout]
@@ -234,7 +217,7 @@ def meet(
             return ending(both[side], *what, *waits, way, where)
 
         processes = {listener: begun(listener, "--listen", "127.0.0.1:0")}
-        proxy = Proxy(processes[listener].event("listening")["port"], fault, **network)
+        proxy = Proxy(processes[listener].event("listening")["port"], fault)
         try:
             processes[listener.other] = begun(listener.other, "--connect", f"127.0.0.1:{proxy.port}")
             if fault is not None and isinstance(fault.act, _Kill):

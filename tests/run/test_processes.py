@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -114,26 +113,6 @@ def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
         assert "listening" not in {event["event"] for event in limited.events}
     assert not office.ledger.runs()
     faults.require_done(faults.link(both), both, EXPECTED["greedy"])
-
-
-@pytest.mark.slow
-def test_a_slow_network_that_loses_packets(tmp_path: Path) -> None:
-    """50 ms each way, packets of 1,400 bytes, one in a hundred lost: the same messages, to the byte.
-
-    The second run has the first one's noise, and without greedy its messages depend on nothing else. Pings
-    come after a quarter of the timeout, so here there are none.
-    """
-    both = faults.offices(tmp_path, "plain")
-    facts = []
-    for slow in (False, True):
-        network: dict[str, Any] = {"delay": 0.05, "pieces": 1400, "lost_in": 100} if slow else {}
-        done = meet(both, None, timeout=60, **network)
-        assert [end[0] for end in done.ends.values()] == [0, 0], done.ends
-        facts.append([done.processes[side].events[-1] for side in Side])
-        assert outputs(both) == [EXPECTED["plain"]] * 2
-    for one, other in zip(*facts, strict=True):
-        assert one["bytes"] < 1_000_000
-        assert (one["bytes"], one["comparisons"]) == (other["bytes"], other["comparisons"])
 
 
 def handles() -> int:

@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -117,22 +116,6 @@ def test_a_disk_that_is_full_leaves_nothing(office: Office, monkeypatch: pytest.
     assert beside(office) == names
 
 
-def test_of_a_run_that_was_not_charged_the_journal_is_empty(both: dict[Side, Office]) -> None:
-    """What it holds by now may follow from noise that the copy does not have."""
-    office = both[Side.A]
-    faults.link(both, Wire(frames=2))
-    (name,) = begun(office)
-    with (office.state.run(name) / "journal").open("ab") as file:
-        file.write(b"more")
-    assert members(keep(office))[f"runs/{name}/journal"] == TAG
-
-
-def begun(office: Office) -> list[str]:
-    """Runs that were not charged."""
-    with office.state.database.reading() as read:
-        return [run.name for run in read.register.runs.values() if run.charged is None]
-
-
 def test_a_run_that_is_forgotten_meanwhile(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy is begun anew."""
     (name,) = [path.name for path in (office.state.folder / "runs").iterdir()]
@@ -168,21 +151,14 @@ def test_a_copy_is_private_and_puts_everything_back(office: Office) -> None:
     assert all(after[name] == before[name] for name in after if name != "state.sqlite")
     assert is_whole(office)
     assert {path.stat().st_mode & 0o077 for path in office.state.folder.rglob("*")} == {0}
-
-
-def test_the_folder_that_was_there_is_kept_beside(office: Office) -> None:
-    path, before = keep(office), everything(office.state.folder)
     replaced = [restore(office, path).replaced for _ in range(2)]
-    assert [one.name for one in replaced if one] == [
-        "state.replaced-2026-11-17",
-        "state.replaced-2026-11-17-1",
-    ]
+    assert [one.name for one in replaced if one] == [f"state.replaced-2026-11-17{end}" for end in ("", "-1")]
     assert replaced[0]
-    assert everything(replaced[0]) == before
+    assert everything(replaced[0]) == after
     assert not any("restoring" in name for name in beside(office))
 
 
-@pytest.mark.parametrize("frames", [4, 12, 30])
+@pytest.mark.parametrize("frames", [4, 30])
 def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Path) -> None:
     """Also where it was not yet charged."""
     both = faults.offices(tmp_path, "greedy")
@@ -210,7 +186,13 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     long = journal.read_bytes()
     assert len(long) > len(short)
     # The log of the later copy, and the journal of the earlier one.
-    mixed = rewritten(late, {f"runs/{name}/journal": lambda _: short})
+    mixed, kept = late.with_name("mixed.tar"), members(late)
+    with mixed.open("wb") as file:
+        archive = backup._Archive(file, lambda _: None)
+        for member in kept.keys() - {"manifest"}:
+            archive.add_bytes(member, short if member == f"runs/{name}/journal" else kept[member])
+        facts = decode_copy_manifest(kept["manifest"], late)
+        archive.finish(facts.made, facts.head)
     assert restore(office, mixed).gone_on == (name,)
     assert journal.read_bytes() == long
     with pytest.raises(UsageError):
@@ -229,9 +211,8 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
     late = keep(office, "late.tar")
     before = everything(office.state.folder)
     (_, charged) = office.ledger.runs()
-    with pytest.raises(UsageError, match=charged.run) as refused:
+    with pytest.raises(UsageError, match=charged.run):
         restore(office, early)
-    assert charged.at.isoformat() in str(refused.value)
     assert everything(office.state.folder) == before
     assert not any("restoring" in name or "replaced" in name for name in beside(office))
     with office.state.database.reading() as read:
@@ -239,8 +220,6 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
     made = restore(office, early, force=True)
     assert [run.run for run in made.forgotten.charged] == [charged.run]
     assert made.entries == entries - made.forgotten.entries
-    assert made.replaced
-    assert everything(made.replaced) == before
     assert restore(office, late).forgotten == Forgotten()
     assert len(office.ledger.runs()) == 2
 
@@ -257,32 +236,19 @@ def test_a_copy_of_another_log_and_one_before_something_was_forgotten_are_refuse
         restore(both[Side.A], path)
 
 
-def damage_entry(office: Office) -> None:
-    change(office.state, "entries", "body", "WHERE number = 2")
-
-
-def damage_file(office: Office) -> None:
-    office.state.database.path.write_bytes(b"no database" * 1000)
-
-
-def remove_file(office: Office) -> None:
-    office.state.database.path.unlink()
-
-
-def empty_file(office: Office) -> None:
-    office.state.database.path.write_bytes(b"")
-
-
-@pytest.mark.parametrize("damage", [damage_entry, damage_file, remove_file, empty_file])
-def test_over_a_damaged_log(both: dict[Side, Office], damage: Callable[[Office], None]) -> None:
+@pytest.mark.parametrize("kind", ["entry", "file", "empty"])
+def test_over_a_damaged_log(both: dict[Side, Office], kind: str) -> None:
     """By what can be read of it, and by the folders of runs. A damaged log itself is not copied."""
     office = both[Side.A]
     early = keep(office)
     faults.require_linked(faults.link(both))
     late, last = keep(office, "late.tar"), office.ledger.runs()[-1].run
-    damage(office)
+    if kind == "entry":
+        change(office.state, "entries", "body", "WHERE number = 2")
+    else:
+        office.state.database.path.write_bytes(b"no database" * 1000 if kind == "file" else b"")
     names = beside(office)
-    if damage is not empty_file and damage is not remove_file:
+    if kind != "empty":
         with pytest.raises(DamagedError):
             keep(office, "damaged.tar")
         assert beside(office) == names
@@ -293,13 +259,19 @@ def test_over_a_damaged_log(both: dict[Side, Office], damage: Callable[[Office],
 
 
 def test_a_charge_of_which_only_a_journal_tells(both: dict[Side, Office]) -> None:
-    """The copy knows the run, but not that it was charged: its noise would be drawn again."""
+    """The copy knows the run, but not its charge. Its journal is empty there: what it holds by now may
+    follow from noise that the copy lacks."""
     office = both[Side.A]
     faults.link(both, Wire(frames=2))
-    (name,) = begun(office)
+    with office.state.database.reading() as read:
+        (name,) = [run.name for run in read.register.runs.values() if run.charged is None]
+    with (office.state.run(name) / "journal").open("ab") as file:
+        file.write(b"more")
     path = keep(office)
+    assert members(path)[f"runs/{name}/journal"] == TAG
+    (office.state.run(name) / "journal").write_bytes(TAG)
     faults.require_linked(faults.resume(both, name))
-    remove_file(office)
+    office.state.database.path.unlink()
     with pytest.raises(UsageError, match=name):
         restore(office, path)
     made = restore(office, path, force=True)
@@ -354,11 +326,10 @@ def test_a_restore_that_fails_changes_nothing(
     assert is_whole(office)
 
 
-def killed(*_: object) -> None:
-    raise faults.Killed
-
-
 def test_a_kill_at_any_moment_leaves_a_whole_folder(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise faults.Killed
+
     path, before = keep(office), everything(office.state.folder)
     for name in ("_judge", "_compare", "_take_over", "_put_in_place", "_aside"):
         with monkeypatch.context() as patch:
@@ -367,19 +338,6 @@ def test_a_kill_at_any_moment_leaves_a_whole_folder(office: Office, monkeypatch:
             with pytest.raises(faults.Killed):
                 restore(office, path)
         assert everything(office.state.folder) == before, name
-
-
-def rewritten(path: Path, changes: dict[str, Callable[[bytes], bytes]]) -> Path:
-    """A copy, other members of which were written then."""
-    made = path.with_name("rewritten.tar")
-    with made.open("wb") as file:
-        archive = backup._Archive(file, lambda _: None)
-        for name, content in members(path).items():
-            if name != "manifest":
-                archive.add_bytes(name, changes[name](content) if name in changes else content)
-        facts = decode_copy_manifest(members(path)["manifest"], path)
-        archive.finish(facts.made, facts.head)
-    return made
 
 
 def test_every_bit_of_an_archive_counts(office: Office) -> None:
