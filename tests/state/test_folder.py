@@ -42,9 +42,6 @@ def test_names_that_leave_the_folder_are_refused(run: str) -> None:
         State(Path("/nowhere")).run(run)
 
 
-# -- what others could have put there ------------------------------------------------------------------------
-
-
 @pytest.fixture
 def kept(tmp_path: Path) -> State:
     """A state folder with something in it."""

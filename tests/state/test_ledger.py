@@ -120,7 +120,7 @@ def test_a_run_cannot_change_what_it_releases(ledger: Ledger) -> None:
     assert ledger.recall(ask("r1", dataset="D")).noise.tolist() == [4]
 
 
-def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
+def test_what_is_free_draws_nothing_and_leaves_a_row(ledger: Ledger) -> None:
     ledger.charge(ask("r0", event=Intersection()), never, NOW)
     charged = ledger.charge(ask("r1", event=AllPairs()), never, NOW)
     assert (charged.noise.tolist(), charged.cost) == ([], NO_COST)
@@ -186,9 +186,6 @@ def test_forgetting_removes_the_noise_and_never_the_cost(ledger: Ledger, path: P
     assert (account.spent, account.shown["p"]) == (TENTH.cost + TENTH.cost,) * 2
 
 
-# -- snapshots --------------------------------------------------------------------------------------------
-
-
 def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> None:
     for number, run in enumerate(("r1", "r2")):
         charged = ledger.charge(ask(run, snapshot=None), giving(number), NOW)
@@ -218,16 +215,13 @@ def test_another_table_under_a_snapshots_name_is_refused_without_a_trace(ledger:
         assert ledger.charge(other, giving(number), NOW).cost == TENTH.cost
 
 
-def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger: Ledger) -> None:
+def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
+    """Of two runs that wait for their partners under one new name, the second is refused before it calls.
+    A charge that was refused for its cost binds nothing."""
     ledger.set_budget("d", Budget(Cost(Fraction(0), Fraction(0))))
     with pytest.raises(BudgetError):
-        ledger.charge(ask("r1"), never, NOW)
+        ledger.charge(ask("r0", content=b"another"), never, NOW)
     ledger.set_budget("d", Budget())
-    assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).cost == TENTH.cost
-
-
-def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
-    """Of two runs that wait for their partners under one new name, the second is refused before it calls."""
     ledger.declare(ask("offer"))
     ledger.declare(ask("offer"))
     with pytest.raises(SnapshotError):
@@ -242,9 +236,6 @@ def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
     full_width = "2026\N{FULLWIDTH HYPHEN-MINUS}11"
     ledger.charge(ask("r2", snapshot="2026-11"), giving(4), NOW)
     assert ledger.charge(ask("r3", snapshot=full_width), never, NOW).cost == NO_COST, "any spelling"
-
-
-# -- accounts ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["North Clinic", "north clinic", "NORTH  CLINIC", "Ｎorth Clinic"])
@@ -342,8 +333,9 @@ def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
     assert account.spent == Cost(Fraction(24, 10), 24 * TENTH.cost.delta)
     assert account.tight is not None
     assert 1 < account.tight < 2.4
-    ledger.charge(ask("r", event=ExactAnswer(), snapshot=None), never, NOW)
-    account, _ = accounts(ledger.runs(), ledger.budgets())
+    ledger.set_budget("e", Budget(Cost(Fraction(1), Fraction(0))))
+    ledger.charge(ask("r", dataset="e", event=ExactAnswer(), snapshot=None), never, NOW)
+    _, account = accounts(ledger.runs(), ledger.budgets())
     assert (account.spent, account.tight) == (None, None)
 
 
