@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.privacy import accounting
+from accord.privacy import accounting, number
 from accord.privacy.accounting import basic, exact, promised, spent
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import (
@@ -33,7 +33,7 @@ from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.noise import Noise, exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
-from tests.privacy.definition import enumerated_delta, moved_delta
+from tests.privacy.definition import enumerated_delta, excess, moved_delta
 
 # -- losses --------------------------------------------------------------------------------------------------
 
@@ -267,14 +267,19 @@ def test_unknown_events_are_refused() -> None:
             accountant([HALF, gossip])
 
 
-def test_a_single_promise_is_itself() -> None:
-    """At less δ than was spent no ε is proved."""
-    assert exact([HALF]).delta(Fraction(1, 2)) == pytest.approx(1e-6, rel=1e-9)
+def test_promises_compose_as_randomised_response() -> None:
+    """By the definition. At less δ than was spent no ε is proved."""
     assert spent([HALF], Fraction(1, 10**6)) == 0.5
     assert spent([HALF], Fraction(1, 10**7)) == math.inf
     assert spent([HALF], Fraction(0)) == math.inf
-    nothing_but_delta = Promise(Cost(Fraction(0), Fraction(1, 1000)))
-    assert exact([nothing_but_delta] * 3).delta(Fraction(0)) == pytest.approx(1 - 0.999**3, rel=1e-9)
+    for epsilon, delta in ((Fraction(1, 2), Fraction(1, 10**6)), (Fraction(0), Fraction(1, 1000))):
+        kept, factor = 1 - delta, Fraction(number.exp(epsilon))
+        high, low = kept * factor / (1 + factor), kept / (1 + factor)
+        outcomes = [(delta, Fraction(0)), (high, low), (low, high), (Fraction(0), delta)]
+        for times in (1, 3):
+            found = exact([Promise(Cost(epsilon, delta))] * times)
+            for at in (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(5, 4)):
+                assert found.delta(at) == pytest.approx(float(excess([outcomes] * times, at)), rel=1e-9)
 
 
 @pytest.mark.parametrize(
