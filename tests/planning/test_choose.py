@@ -103,6 +103,7 @@ def test_the_paragraph_has_the_figures_that_decide(cases: dict[str, Any]) -> Non
         why = explain(some, choice, missed, wanted)
         assert [part for part in case.get("there", []) if part not in why] == []
         assert [part for part in case.get("absent", []) if part in why] == []
+        assert all(why.count(part) == 1 for part in case.get("once", []))
         assert choice.tell() in why
 
 
