@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from accord.drafting.kinds import ColumnKind, Confirmed, read_kind
 from accord.errors import AgreementError, UsageError
 from accord.fields.schema import DateField, FieldSpec, NumberField, TextField
 from tests.prepared import answers
+
+CASES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
 
 # -- answers ------------------------------------------------------------------------------------------------
 
@@ -147,35 +150,14 @@ def test_there_is_one_id_or_none() -> None:
     assert find_id(without_id(COLUMNS)) is None
 
 
-DAY = date(2024, 6, 30)
-
-
-@pytest.mark.parametrize(
-    ("columns", "as_of", "found", "noted"),
-    [
-        (
-            "d=birth_day no=house m=birth_month y=birth_year way=street", None,
-            {"birth": "d m y", "street": "no way"}, "",
-        ),
-        ("y=birth_year m=birth_month", None, {"birth_year": "y"}, "m"),
-        ("b=birth y=birth_year a=age", None, {"birth": "b"}, "y a"),
-        ("no=house", None, {}, "no"),
-        ("a=age s=surname", None, {"surname": "s"}, "a"),
-        ("a=age s=surname", DAY, {"birth_year": "a", "surname": "s"}, ""),
-        ("naam=surname voor=prefix", None, {"surname": "voor naam"}, ""),
-        ("voor=prefix", None, {}, "voor"),
-        ("x=category:brand y=surname", None, {"brand": "x", "surname": "y"}, ""),
-        ("a=address no=house c=city", None, {"street": "a", "postcode": "a", "city": "c"}, "no"),
-        ("p=place c=city z=postcode", None, {"city": "c", "postcode": "z"}, "p"),
-    ],
-)  # fmt: skip
-def test_columns_that_belong_together_are_one_field(
-    columns: str, as_of: date | None, found: dict[str, str], noted: str
-) -> None:
-    pairs = [one.split("=") for one in columns.split()]
-    table = change(take_guesses([Guess(name, ColumnKind.TEXT) for name, _ in pairs]), columns.split())
-    assert {one.is_.name: " ".join(one.own) for one in find_fields(table, as_of)} == found
-    assert [one.name for one in explain(table, as_of) if one.note] == noted.split()
+@pytest.mark.parametrize("case", CASES["columns"], ids=lambda case: case["typed"])
+def test_columns_that_belong_together_are_one_field(case: dict[str, Any]) -> None:
+    typed, as_of = case["typed"].split(), case.get("as_of")
+    guesses = [Guess(one.partition("=")[0], ColumnKind.TEXT) for one in typed]
+    table = change(take_guesses(guesses), typed)
+    found = {one.is_.name: " ".join(one.own) for one in find_fields(table, as_of)}
+    assert found == case.get("found", {})
+    assert [one.name for one in explain(table, as_of) if one.note] == case.get("noted", "").split()
 
 
 # -- agreed names in a table --------------------------------------------------------------------------------
@@ -189,6 +171,11 @@ TOWNS = ("20095 Hamburg", "10115 Berlin")
 FAMILIES = ("Muñoz Gómez", "de la Cruz Ruiz", "Pardo")
 GIVEN = ("Ana", "Eva", "Luz")
 Cells = tuple[str, ...]
+CELLS: dict[str, Cells] = {
+    "words": WORDS, "towns": TOWNS, "codes": ("20095", "10115"), "families": FAMILIES, "given": GIVEN,
+    "surnames": ("Muñoz",), "prices": PRICES, "colours": ("red", "green") * 20,
+    "answers": ("s\u00ec", "no") * 20, "years": ("1950", "1980"),
+}  # fmt: skip
 
 
 def fitted(
@@ -200,47 +187,14 @@ def fitted(
     return fit(columns, samples, [*fields], fields, is_own=is_own)
 
 
-@pytest.mark.parametrize(
-    ("table", "names", "found"),
-    [
-        # The only column of a type is the only name of it. Of several none is taken.
-        ({"Angabe": WORDS}, "text", {"text": "Angabe"}),
-        ({"Angabe": WORDS, "Lager": WORDS}, "text", {}),
-        ({"Angabe": WORDS}, "text text_2", {}),
-        # A column may hold two fields, unless one of them has a column.
-        ({"PLZ/Ort": TOWNS}, "postcode city", {"postcode": "PLZ/Ort", "city": "PLZ/Ort"}),
-        (
-            {"PLZ/Ort": TOWNS, "PLZ": ("20095", "10115")}, "postcode city",
-            {"postcode": "PLZ", "city": "PLZ/Ort"},
-        ),
-        # Two family names in a column are two fields, or both together the one that is agreed.
-        (
-            {"Nombre": GIVEN, "Apellidos": FAMILIES}, "surname surname_2",
-            {"surname": "Apellidos", "surname_2": "Apellidos"},
-        ),
-        ({"Nombre": GIVEN, "Apellidos": ("Muñoz",)}, "surname surname_2", {"surname": "Apellidos"}),
-        ({"Nombre": GIVEN, "Apellidos": FAMILIES}, "surname", {"surname": "Apellidos"}),
-        # Words of headers name fields. A general word is the field without a number.
-        ({"shipping cost": PRICES, "Preis": PRICES}, "price", {"price": "Preis"}),
-        (
-            {"Angabe": WORDS, "the colouring used": WORDS}, "colouring text",
-            {"colouring": "the colouring used", "text": "Angabe"},
-        ),
-        ({"Firma": WORDS}, "title", {"title": "Firma"}),
-        # What is called otherwise is something else, and numbers are no texts.
-        ({"Sparte": ("red", "green") * 20}, "birth_place", {}),
-        ({"Consenso privacy": ("s\u00ec", "no") * 20}, "category", {}),
-        ({"Preis": PRICES}, "preise", {}),
-        ({"Geb.jaar": ("1950", "1980"), "Vorname": ("Ann", "Eve")}, "birth given", {"given": "Vorname"}),
-    ],
-)  # fmt: skip
-def test_agreed_names_are_found_or_lacking(
-    table: dict[str, Cells], names: str, found: dict[str, str]
-) -> None:
-    specs: dict[str, Any] = {"price": NUMBER, "birth": DATE}
-    fit = fitted(table, {name: specs.get(name, TEXT) for name in names.split()})
-    assert {name: source.column for name, source in fit.sources.items()} == found
-    assert fit.lacking == [name for name in names.split() if name not in found]
+@pytest.mark.parametrize("cases", CASES["fitting"], ids=lambda cases: cases["of"])
+def test_agreed_fields_are_found_or_lacking(cases: dict[str, Any]) -> None:
+    specs = {"price": NUMBER, "birth": DATE}
+    for case in cases["cases"]:
+        names, table = case["names"].split(), {name: CELLS[of] for name, of in case["table"].items()}
+        fit = fitted(table, {name: specs.get(name, TEXT) for name in names})
+        assert {name: source.column for name, source in fit.sources.items()} == case["found"]
+        assert fit.lacking == [name for name in names if name not in case["found"]]
 
 
 def test_parts_of_a_column_are_read_in_its_order() -> None:
