@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -40,36 +41,32 @@ from accord.rules.rule import (
     Within,
 )
 from accord.rules.rule import predicates as predicates_of
+from accord.rules.text import parse_rule
 from accord.side import Side
 
+_MISSES = {"missing": "differs"}
+_BLOOM = {"type": "text", "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2}}
+_LETTERS = {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "}}
+_HASH = {"type": "text", "encoder": "hash"}
+_BRAND = {"type": "category", "values": ["red", "green"], "other": "bin"}
+_WIDE = {"type": "number", "min": -2, "max": 8, "step": 0.5}
+_DAY = {"type": "date", "min": "2026-01-01", "max": "2026-01-20"}
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
-        "name": {
-            "type": "text",
-            "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
-            "missing": "differs",
-        },
-        "code": {"type": "text", "encoder": "hash", "missing": "differs"},
-        "brand": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
+        "name": _BLOOM | _MISSES,
+        "code": _HASH | _MISSES,
+        "brand": _BRAND | _MISSES,
         "hour": {"type": "number", "min": 0, "max": 3, "step": 1},
-        "x": {"type": "number", "min": -2, "max": 8, "step": 0.5, "missing": "differs"},
+        "x": _WIDE | _MISSES,
         "y": {"type": "number", "min": 0, "max": 6, "step": 0.5},
-        "birth": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
-        "tag": {
-            "type": "text",
-            "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "},
-            "missing": "differs",
-        },
-        "nick": {
-            "type": "text",
-            "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
-            "missing": "differs",
-        },
-        "alias": {"type": "text", "encoder": "hash"},
-        "colour": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
-        "z": {"type": "number", "min": -2, "max": 8, "step": 0.5},
-        "baptism": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
-        "label": {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "}},
+        "birth": _DAY | _MISSES,
+        "tag": _LETTERS | _MISSES,
+        "nick": _BLOOM | _MISSES,
+        "alias": _HASH,
+        "colour": _BRAND | _MISSES,
+        "z": _WIDE,
+        "baptism": _DAY | _MISSES,
+        "label": _LETTERS,
     }
 )
 SALT = "00000000"
@@ -80,10 +77,7 @@ TWINS = [
 MAY_MISS = [name for name, spec in FIELDS.items() if spec.missing == "differs"]
 
 Row = dict[str, Any]
-
-EMPTY: Row = dict.fromkeys(FIELDS) | {
-    "alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "label": "b",
-}  # fmt: skip
+EMPTY: Row = dict.fromkeys(FIELDS) | {"alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "label": "b"}
 """A record without any value that may be missing."""
 
 
@@ -115,6 +109,7 @@ ROW: Row = {
     "kin": None,
 }  # fmt: skip
 
+MEASURES: list[Literal["dice", "jaccard", "cosine"]] = ["dice", "jaccard", "cosine"]
 similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
 
 
@@ -130,33 +125,28 @@ def _crossed(*names: str) -> st.SearchStrategy[tuple[str, str]]:
 
 def _comparisons(among: Callable[..., st.SearchStrategy[tuple[str, str]]]) -> st.SearchStrategy[Rule]:
     """Predicates on fields of A and of B that this draws among some."""
-    bounds = st.fractions(0, 4, max_denominator=8)
+
+    def bounded(make: Callable[..., Rule], names: list[str], bounds: Any) -> st.SearchStrategy[Rule]:
+        return st.builds(lambda f, bound: make(f[0], bound, field_b=f[1]), among(*names), bounds)
+
     return st.one_of(
         among("code", "brand", "hour", "x", "birth", "tag").map(lambda f: Same(f[0], field_b=f[1])),
-        st.builds(lambda f, t: Hamming(f[0], t, field_b=f[1]), among("name"), st.integers(0, 19)),
-        st.builds(lambda f, t: Edit(f[0], t, field_b=f[1]), among("tag"), st.integers(0, 3)),
-        st.builds(lambda f, t: Mismatches(f[0], t, field_b=f[1]), among("tag"), st.integers(0, 4)),
-        st.builds(
-            lambda measure, f, t: Similar(measure, f[0], t, field_b=f[1]),
-            st.sampled_from(["dice", "jaccard", "cosine"]), among("name"), similarities,
-        ),
-        st.builds(lambda f, t: Within(f[0], t, False, field_b=f[1]), among("x", "y", "hour"), bounds),
-        st.builds(
-            lambda f, t: Within(f[0], Fraction(t), True, field_b=f[1]), among("birth"), st.integers(0, 9)
-        ),
-    )  # fmt: skip
+        bounded(Hamming, ["name"], st.integers(0, 19)),
+        bounded(Edit, ["tag"], st.integers(0, 3)),
+        bounded(Mismatches, ["tag"], st.integers(0, 4)),
+        *(bounded(partial(Similar, measure), ["name"], similarities) for measure in MEASURES),
+        bounded(partial(Within, days=False), ["x", "y", "hour"], st.fractions(0, 4, max_denominator=8)),
+        bounded(partial(Within, days=True), ["birth"], st.integers(0, 9).map(Fraction)),
+    )
 
 
-missings: st.SearchStrategy[Rule] = st.builds(
-    Missing, st.sampled_from(MAY_MISS), st.none() | st.sampled_from(Side)
-)
 predicates: st.SearchStrategy[Rule] = st.one_of(
     _comparisons(_alone),
     st.builds(
         Euclidean, st.sampled_from([("x", "y"), ("x",), ("y", "x")]), st.fractions(0, 5, max_denominator=8)
     ),
     _comparisons(_crossed),
-    missings,
+    st.builds(Missing, st.sampled_from(MAY_MISS), st.none() | st.sampled_from(Side)),
 )
 
 
@@ -165,12 +155,17 @@ def _joined(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
     return st.one_of(two.map(lambda p: p[0] & p[1]), two.map(lambda p: p[0] | p[1]), inner.map(Not))
 
 
-plain = st.recursive(predicates, _joined, max_leaves=5)
+def joined(leaves: st.SearchStrategy[Rule], most: int) -> st.SearchStrategy[Rule]:
+    """Formulas over some rules."""
+    return st.recursive(leaves, _joined, max_leaves=most)
+
+
+plain = joined(predicates, 5)
 
 _weights = st.integers(-20, 20)
 _levels = st.builds(
     lambda levels, otherwise: Levels(tuple(Level(*level) for level in levels), otherwise),
-    st.lists(st.tuples(st.recursive(predicates, _joined, max_leaves=2), _weights), min_size=1, max_size=3),
+    st.lists(st.tuples(joined(predicates, 2), _weights), min_size=1, max_size=3),
     _weights,
 )
 scores: st.SearchStrategy[Rule] = st.builds(
@@ -199,6 +194,13 @@ def records(rows: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
 def both(a: list[Row], b: list[Row]) -> tuple[Tables, Records, Records]:
     left, right = records(a), records(b)
     return Tables(FIELDS, left.columns, right.columns), left, right
+
+
+def score_of(text: str) -> Score:
+    """The score that is written."""
+    read = parse_rule(text)
+    assert isinstance(read, Score)
+    return read
 
 
 Filters = dict[str, set[int]]
