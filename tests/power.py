@@ -214,7 +214,7 @@ class Runner:
         self._functions = functions()
         checked: set[str] = set()
         with (WORK / f"part-{self._part}.csv").open("w", newline="") as file:
-            write = csv.writer(file).writerow
+            write = csv.writer(file, lineterminator="\n").writerow
             for mutant in chosen(self._lines)[self._part :: PARTS]:
                 names = [name for name in self._lines[mutant.module][str(mutant.line)] if name in items]
                 names.sort(key=functools.partial(self._rank, mutant.module))
@@ -377,7 +377,7 @@ def main() -> None:
         row for n in range(PARTS) for row in csv.reader((WORK / f"part-{n}.csv").read_text().splitlines())
     ]
     with LIST.open("w", newline="") as file:
-        write = csv.writer(file).writerow
+        write = csv.writer(file, lineterminator="\n").writerow
         write(["module", "place", "line", "change", "killed by"])
         for row in sorted(rows, key=lambda row: (row[0], int(row[1]))):
             write(row)
