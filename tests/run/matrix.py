@@ -310,8 +310,8 @@ class Play:
         distance = 99 if self.world.lied == "true rows" else int(self.world.name != "psi")
         return all(_is_true(row, distance) for row in rows)
 
-    def require_done(self, ending: Ending) -> None:
-        """Both have what an undisturbed run gives."""
+    def require_done(self, ending: Ending, lied: bool = False) -> None:
+        """Both have what an undisturbed run gives. After a lie a pair may be found in a later pass."""
         linked, recorded = faults.require_linked(ending), undisturbed(self.world.name)
         receipts = [linked[side].receipt.read_bytes() for side in Side]
         assert receipts[0] == receipts[1]
@@ -319,7 +319,7 @@ class Play:
         # Where both were charged before the fault. Else noise and slots are those of a later attempt.
         name = linked[Side.A].run
         same = all(runs[name].read("slots") == recorded.slots[side] for side, runs in self.runs.items())
-        for fact in facts if same else ("agreement", "matches", "engine"):
+        for fact in facts if same and not lied else ("agreement", "matches", "engine"):
             assert facts[fact] == recorded.facts[fact], fact
         for side, office in self.both.items():
             output = _output(office)
@@ -358,7 +358,7 @@ class Play:
             ending = self.again()
             self.require_sound(ending, lied=lied, alone=True)
             if self._is_right(ending):
-                return self.require_done(ending)
+                return self.require_done(ending, lied)
         return self.require_done(self.link())
 
     def _is_right(self, ending: Ending) -> bool:
@@ -504,8 +504,8 @@ def changing(name: str, at: int, dice: random.Random) -> Change:
 
 
 def is_judged(world: World, at: int) -> bool:
-    """Whether a frame is judged before it is kept: not hellos, sizes and commitments, which come first, nothing
-    from the first frame of an engine to its last, and no share of an answer."""
+    """Whether a frame is judged before it is kept: not hellos, sizes and commitments, which come first,
+    nothing from the first frame of an engine to its last, and no share of an answer."""
     secure = undisturbed(world.name).secure
     between = min(secure) <= at <= max(secure)
     return at > 5 and not between and world.resumed and world.lied != "a number"
