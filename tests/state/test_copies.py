@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import tarfile
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 
 from accord.errors import AccordError, DamagedError, StateError, UnreadableError, UsageError
 from accord.run.inspection import inspect_state
-from accord.run.stages import Linked
 from accord.side import Side
 from accord.state import backup
 from accord.state import restore as restoring
@@ -84,7 +84,9 @@ def is_whole(office: Office) -> bool:
     return inspect_state(State(office.state.folder)).damages == []
 
 
-def test_nothing_is_overwritten_and_nothing_copied_into_itself(office: Office) -> None:
+def test_a_copy_overwrites_nothing_and_is_made_whole_or_not_at_all(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = keep(office)
     content = path.read_bytes()
     with pytest.raises(UsageError):
@@ -99,16 +101,13 @@ def test_nothing_is_overwritten_and_nothing_copied_into_itself(office: Office) -
         with pytest.raises(error):
             write_copy(state, place, NOW)
 
-
-def test_a_disk_that_is_full_leaves_nothing(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = beside(office)
-
     def full(*_: object) -> None:
         raise faults.full()
 
+    names = beside(office)
     monkeypatch.setattr(backup._Archive, "finish", full)
     with pytest.raises(AccordError):
-        keep(office)
+        keep(office, "other.tar")
     assert beside(office) == names
 
 
@@ -136,21 +135,6 @@ def test_a_copy_is_private_and_puts_everything_back(office: Office) -> None:
     assert not any("restoring" in name for name in beside(office))
 
 
-@pytest.mark.parametrize("frames", [4, 30])
-def test_a_run_goes_on_from_a_copy_wherever_it_was_cut(frames: int, tmp_path: Path) -> None:
-    """Also where it was not yet charged."""
-    both = faults.offices(tmp_path, "greedy")
-    faults.link(both, Wire(frames=frames))
-    for office in both.values():
-        path = keep(office)
-        shutil.rmtree(office.state.folder)
-        restore(office, path)
-    assert all(isinstance(result, Linked) for result in faults.again(both).values())
-    for office in both.values():
-        assert is_whole(office)
-        faults.require_one_charge(office)
-
-
 def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     """Else a partner that is far ahead could not go on, or could ask again what was answered."""
     both, name = faults.cut_run(tmp_path, 30)
@@ -175,7 +159,9 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
     assert journal.read_bytes() == long
     with pytest.raises(UsageError):
         restore(office, early)
-    assert all(isinstance(result, Linked) for result in faults.resume(both, name).values())
+    faults.require_linked(faults.resume(both, name))
+    faults.require_one_charge(office)
+    assert is_whole(office)
 
 
 def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office]) -> None:
@@ -183,8 +169,7 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
     office = both[Side.A]
     early = keep(office)
     faults.require_linked(faults.link(both))
-    late = keep(office, "late.tar")
-    before = everything(office.state.folder)
+    late, before = keep(office, "late.tar"), everything(office.state.folder)
     (_, charged) = office.ledger.runs()
     with pytest.raises(UsageError, match=charged.run):
         restore(office, early)
@@ -197,18 +182,12 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
     assert made.entries == entries - made.forgotten.entries
     assert restore(office, late).forgotten == Forgotten()
     assert len(office.ledger.runs()) == 2
-
-
-def test_a_copy_of_another_log_and_one_before_something_was_forgotten_are_refused(
-    both: dict[Side, Office],
-) -> None:
-    with pytest.raises(UsageError):
-        restore(both[Side.A], keep(both[Side.B]))
-    path = keep(both[Side.A])
-    with both[Side.A].state.database.writing() as state:
-        state.add(RunForgotten(next(iter(state.register.runs))))
-    with pytest.raises(UsageError):
-        restore(both[Side.A], path)
+    # Neither the copy of another log, nor one from before a run was forgotten.
+    with office.state.database.writing() as state:
+        state.add(RunForgotten(charged.run))
+    for path in (keep(both[Side.B]), late):
+        with pytest.raises(UsageError):
+            restore(office, path)
 
 
 @pytest.mark.parametrize("kind", ["entry", "file", "empty"])
@@ -276,20 +255,17 @@ def test_a_restore_that_fails_changes_nothing(
     office: Office, monkeypatch: pytest.MonkeyPatch, can: bool
 ) -> None:
     """Also where two names cannot be exchanged at once."""
+
+    def failing(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
     path, real = keep(office), os.rename
     before = everything(office.state.folder)
     if not can:
         monkeypatch.setattr(restoring, "_exchange", lambda *_: False)
     for step in range(1 if can else 2):
-        calls: list[object] = []
-
-        def failing(*arguments: Any, step: int = step, calls: list[object] = calls) -> None:
-            calls.append(arguments)
-            if len(calls) == step + 1:
-                raise OSError(5, "Input/output error")
-            real(*arguments)
-
-        monkeypatch.setattr(os, "rename", failing)
+        renames = chain([real] * step, [failing], repeat(real))
+        monkeypatch.setattr(os, "rename", lambda *given, renames=renames: next(renames)(*given))
         with pytest.raises(StateError):
             restore(office, path)
         assert everything(office.state.folder) == before

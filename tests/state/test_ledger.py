@@ -98,26 +98,21 @@ def test_another_release_and_another_data_set_have_noise_of_their_own(ledger: Le
     assert [account.spent for account in found] == [TENTH.cost + TENTH.cost, TENTH.cost]
 
 
-def test_a_run_is_charged_once_however_often_it_asks(ledger: Ledger) -> None:
-    first = ledger.charge(ask("r1"), giving(4), NOW)
-    again = ledger.recall(ask("r1"))
-    assert again.noise.tolist() == first.noise.tolist()
-    with pytest.raises(StateError):
-        ledger.charge(ask("r1"), never, NOW)
-    assert len(ledger.runs()) == 1
-
-
-def test_a_run_cannot_change_what_it_releases(ledger: Ledger) -> None:
+def test_a_run_is_charged_once_and_cannot_change_what_it_releases(ledger: Ledger) -> None:
     with pytest.raises(StateError):
         ledger.recall(ask("r1"))
     ledger.charge(ask("r1"), giving(4), NOW)
+    with pytest.raises(StateError):
+        ledger.charge(ask("r1"), never, NOW)
     for changed in (
         *(ask("r1", b"x"), ask("r1", dataset="e"), ask("r1", partner="q"), ask("r1", event=AllPairs())),
         *(ask("r1", snapshot=None), ask("r1", snapshot="t"), replace(ask("r1"), agreement=b"other")),
     ):
         with pytest.raises(StateError):
             ledger.recall(changed)
-    assert ledger.recall(ask("r1", dataset="D")).noise.tolist() == [4]
+    again = ledger.recall(ask("r1", dataset="D"))
+    assert (again.noise.tolist(), again.cost) == ([4], TENTH.cost)
+    assert len(ledger.runs()) == 1
 
 
 def test_what_is_free_draws_nothing_and_leaves_a_row(ledger: Ledger) -> None:
@@ -138,15 +133,12 @@ def test_overspending_is_refused_before_anything_is_drawn(ledger: Ledger) -> Non
     assert [run.run for run in ledger.runs()] == ["r1", "r2"]
     assert ledger.charge(ask("r4", b"2"), never, NOW).cost == NO_COST
     assert ledger.charge(ask("r5", b"3", dataset="e"), giving(1), NOW).cost == TENTH.cost
-
-
-def test_the_cap_on_runs_also_holds_for_runs_that_cost_nothing(ledger: Ledger) -> None:
-    ledger.set_budget("d", Budget(None, 2))
-    ledger.charge(ask("r1"), giving(1), NOW)
-    ledger.charge(ask("r2"), never, NOW)
+    # The cap on runs also holds for runs that cost nothing.
+    ledger.set_budget("d", Budget(None, 4))
+    ledger.charge(ask("r6", b"2"), never, NOW)
     with pytest.raises(BudgetError):
-        ledger.charge(ask("r3"), never, NOW)
-    assert len(ledger.recall(ask("r2")).noise) == 1
+        ledger.charge(ask("r7", b"2"), never, NOW)
+    assert len(ledger.recall(ask("r6", b"2")).noise) == 1
 
 
 def test_budgets_are_kept_exactly_and_replaced(ledger: Ledger, path: Path) -> None:

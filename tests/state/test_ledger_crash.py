@@ -155,8 +155,7 @@ def test_processes_at_once_share_noise_and_spend_the_budget_exactly(tmp_path: Pa
     racers = [start(RACER, tmp_path / "state.sqlite", f"p{i}") for i in range(3)]
     for process in racers:
         assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+        print("go", file=process.stdin, flush=True)
     got = [json.loads(finish(process)) for process in racers]
     longest = max(got, key=len)
     assert all(noise == longest[: len(noise)] for noise in got)
