@@ -39,31 +39,14 @@ def _build(written: Any) -> Blocking:
     return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(written)), worlds.FIELDS)
 
 
-keys: st.SearchStrategy[Part] = st.sampled_from(
-    [
-        HOUR,
-        BRAND,
-        BIRTH,
-        HOUR | {"field": "birth"},
-        BIRTH | {"field": "code"},
-        BIRTH | {"field": ["code", "birth"]},
-    ]
-)
+_fields = "birth", "code", ["code", "birth"]
+keys = st.sampled_from([HOUR, BRAND, HOUR | {"field": "birth"}, *(BIRTH | {"field": one} for one in _fields)])
 cells = st.integers(1, 8).map(lambda n: {"cell": n / 2})
 reaches = st.integers(0, 9).map(lambda n: {"style": "replicate", "reach": n / 3})
-grids = st.one_of(
-    st.builds(
-        lambda names, cell: GRID | {"fields": names} | cell,
-        st.sampled_from(["x", "xy", "yx"]).map(list),
-        cells,
-    ),
-    st.builds(
-        lambda names, cell, reach: GRID | {"fields": names} | cell | reach,
-        st.sampled_from(["y", "xy"]).map(list),
-        cells,
-        reaches,
-    ),
-)
+names = st.sampled_from(["x", "xy", "yx"]).map(lambda found: {"fields": list(found)})
+copied = st.sampled_from(["y", "xy"]).map(lambda found: {"fields": list(found)})
+drawn = st.tuples(names, cells, st.just({})) | st.tuples(copied, cells, reaches)
+grids = drawn.map(lambda found: GRID | found[0] | found[1] | found[2])
 parts = st.tuples(
     st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)
 ).map(lambda found: [*found[0], *found[1]])
@@ -94,11 +77,9 @@ def test_a_pair_meets_once_in_every_pass_that_compares_it(
     assert met_through_bins(plan, left, right) == sorted(pairs)
     for one, met in zip(plan.passes, each, strict=True):
         assert len(met_through_bins(Blocking((one,)), left, right)) == met.sum()
-    counts = [
-        plan.counts(side, held.columns, len(held)) for side, held in zip(Side, (left, right), strict=True)
-    ]
     bins_a, bins_b = plan.pairs()
-    assert (counts[0][bins_a] * counts[1][bins_b]).sum() == len(pairs)
+    of_a, of_b = plan.counts(Side.A, left.columns, len(a)), plan.counts(Side.B, right.columns, len(b))
+    assert (of_a[bins_a] * of_b[bins_b]).sum() == len(pairs)
 
 
 @given(blockings, worlds.tables, st.sampled_from(Side))
@@ -171,10 +152,8 @@ def test_passes_are_complete_if_each_way_to_match_is_complete_in_one() -> None:
 
 def _joined(leaves: st.SearchStrategy[Rule], most: int) -> st.SearchStrategy[Rule]:
     """Without negation, for which nothing is complete."""
-    two = st.sampled_from([Rule.__and__, Rule.__or__])
-    return st.recursive(
-        leaves, lambda inner: st.builds(lambda f, x, y: f(x, y), two, inner, inner), max_leaves=most
-    )
+    both = [partial(st.builds, join) for join in (Rule.__and__, Rule.__or__)]
+    return st.recursive(leaves, lambda inner: both[0](inner, inner) | both[1](inner, inner), max_leaves=most)
 
 
 equal: st.SearchStrategy[Rule] = st.sampled_from([Same(name) for name in ("hour", "brand", "birth", "code")])
