@@ -1,24 +1,49 @@
-"""`learn` is better than a draft, on people whom it never saw, and writes nothing but a rule."""
+"""`learn` is better than a draft on people whom it never saw, and writes nothing but a rule."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import accord
-from accord.agreement.document import Agreement
+from accord.agreement.document import Agreement, DisclosedColumns
 from accord.agreement.file import parse_agreement
 from accord.datasets.generated import Generated
-from accord.errors import AgreementError, UsageError
+from accord.drafting.answers import Answers
+from accord.drafting.draft import _text
+from accord.drafting.how import write_all_pairs, write_passes
+from accord.drafting.kinds import ColumnKind
+from accord.drafting.made_up import make_up
+from accord.drafting.passes import DraftPass, Grid, Key
+from accord.drafting.rules import sketch_rule
+from accord.errors import AgreementError, DataError, UsageError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.fields.schema import FieldSpec, Letters
 from accord.learning import evidence
-from accord.learning.learn import Learnt, learn
+from accord.learning.drafts import compare_fields
+from accord.learning.evidence import strangers_in
+from accord.learning.labels import read_labels
+from accord.learning.learn import Learnt, learn, task_of
+from accord.rules.blocking.base import Passes, PassSpec, build_blocking
+from accord.rules.blocking.key import KeySpec
+from accord.rules.evaluate import Tables
+from accord.rules.text import parse_rule
 from accord.simulation.pair import simulate
 from accord.simulation.truth import score
+from accord.table.layout import Layout
+from accord.table.sinks.files import write_table
 from tests.learning.worlds import ALL_PAIRS, DRAFT, ROUTED, with_rule
-from tests.prepared import learned, people, true_pairs
+from tests.prepared import SALT, answers, learned, people, true_pairs
 
 AGREED = parse_agreement(DRAFT)
 SLOW = pytest.mark.slow
@@ -30,6 +55,17 @@ def _few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_MADE_UP", 300)
 
 
+def taught(made: Generated, draft: Agreement = AGREED, **others: Any) -> Learnt:
+    """What two tables teach, without labels unless some are given."""
+    return learn(draft, made.a, **{"other": made.b, "learnt_from": "public"} | others)
+
+
+def of_few(draft: Agreement, **fields: FieldSpec) -> Agreement:
+    """A draft that compares these fields in the usual ways."""
+    rule = compare_fields([*fields], fields)
+    return draft.model_copy(update={"fields": fields, "rule": rule, "disclose": DisclosedColumns()})
+
+
 def f1(agreement: Agreement) -> float:
     """On people of whom nothing was learned."""
     made = people(400, seed=77)
@@ -38,8 +74,7 @@ def f1(agreement: Agreement) -> float:
     return found
 
 
-def both(made: Generated, **others: Any) -> dict[str, Any]:
-    return {"table": made.a, "other": made.b, "learnt_from": "both", **others}
+# -- what is learned, and what is written ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [ROUTED, ALL_PAIRS], ids=["routed", "all pairs"])
@@ -60,7 +95,7 @@ def test_two_tables_without_labels_are_better_than_the_draft() -> None:
     assert f1(found.agreement) > f1(AGREED)
     few = people(12, seed=3)
     with pytest.raises(UsageError):
-        learn(AGREED, **both(few))
+        taught(few)
 
 
 def test_other_made_up_tables_may_be_given() -> None:
@@ -82,7 +117,7 @@ def test_other_made_up_tables_may_be_given() -> None:
 )
 def test_an_agreement_says_whose_data_it_was_learned_from(whose: str, linked: bool, recorded: str) -> None:
     made = people(60, seed=4)
-    found = learn(AGREED, **both(made, learnt_from=whose), linked_table=linked, compare=["birth", "given"])
+    found = taught(made, learnt_from=whose, linked_table=linked, compare=["birth", "given"])
     assert found.agreement.learnt_from == recorded
 
 
@@ -124,7 +159,7 @@ def test_a_table_like_another_gives_the_same_bytes() -> None:
     """Nothing but coarse weights tells which table it was: no statistic of another one is written."""
     made = people(200, seed=4)
     renamed = made.a.set_column(0, "id", pa.array([f"x{i}" for i in range(200)]))
-    first, second = (learn(AGREED, one, other=made.b, learnt_from="A") for one in (made.a, renamed))
+    first, second = (taught(replace(made, a=one), learnt_from="A") for one in (made.a, renamed))
     assert first.agreement.rule == second.agreement.rule
     assert first.write_into(DRAFT) == second.write_into(DRAFT)
     other = learned(DRAFT, "looks")
@@ -208,7 +243,7 @@ def test_what_is_asked_wrongly_is_named(given: dict[str, Any], named: str) -> No
 )
 def test_passes_are_written_in_place_of_the_drafts(text: str) -> None:
     draft, made = parse_agreement(text), people(400, seed=3)
-    found = learn(draft, **both(made, labels=true_pairs(made)), passes=True, records=400)
+    found = taught(made, draft, labels=true_pairs(made), passes=True, records=400)
     agreed = found.agreement
     written = found.write_into(text)
     assert agreed.protocol.name == "routed"
@@ -233,4 +268,291 @@ def test_passes_are_chosen_without_labels(way: str) -> None:
 def test_passes_need_a_key() -> None:
     apart = pa.table({"id_a": [f"A{n}" for n in range(30)], "id_b": [f"B{n}" for n in range(30)]})
     with pytest.raises(UsageError):
-        learn(AGREED, **both(people(60, 0.01, 3), labels=apart), compare=["sex"], passes=True)
+        taught(people(60, 0.01, 3), labels=apart, compare=["sex"], passes=True)
+
+
+# -- made-up people -----------------------------------------------------------------------------------------
+
+
+def test_strangers_follow_from_sizes_and_overlap() -> None:
+    assert [strangers_in(1000), strangers_in(1000, 0.1), strangers_in(1, 1.0)] == [1999, 9999, 0]
+    assert learned(DRAFT).strangers == strangers_in(300)
+
+
+def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None:
+    assert learn(AGREED) == learned(DRAFT)
+    assert learn(AGREED, seed=1).curve != learned(DRAFT).curve
+
+
+def test_fields_that_people_do_not_have_are_made_up_besides() -> None:
+    draft = of_few(parse_agreement(ALL_PAIRS), shoe=AGREED.fields["email"])
+    ((alike, *_, differ),) = learn(draft).levels
+    assert alike.weight > 0 >= differ.weight
+    with pytest.raises(UsageError):
+        learn(draft, made_up=people(30))
+
+
+def test_faults_of_made_up_people_are_no_faults() -> None:
+    """Some have a typo in the postcode, or none. Of one's own table both would be named."""
+    digits = Letters(kind="letters", length=5, alphabet="0123456789")
+    spec = AGREED.fields["postcode"].model_copy(update={"encoder": digits, "missing": "error"})
+    odd = of_few(parse_agreement(ALL_PAIRS), postcode=spec)
+    with pytest.raises(DataError):
+        taught(people(300, seed=0), odd)
+    ((alike, *_),) = learn(odd).levels
+    assert alike.weight > 0
+
+
+def test_a_pass_over_a_field_that_people_do_not_have_brings_synthetic_records_together() -> None:
+    fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
+    blocking = Passes.model_validate({"pass": [{"parts": [KeySpec(kind="key", field="badge", buckets=50)]}]})
+    found = learn(AGREED.model_copy(update={"fields": fields, "blocking": blocking}))
+    assert found.matches is not None
+    assert found.met is not None
+    assert found.matches > found.met > found.matches / 2
+
+
+def with_passes(draft: Agreement, *passes: PassSpec | dict[str, Any]) -> Agreement:
+    return draft.model_copy(update={"blocking": Passes.model_validate({"pass": passes})})
+
+
+def test_pairs_that_do_not_meet_are_missed() -> None:
+    """Passes on the birth date: of matches without it, or with a slip, none is ever found."""
+    made = people(300)
+    whole = learn(parse_agreement(ALL_PAIRS), made_up=made)
+    birth = PassSpec(parts=(KeySpec(kind="key", field="birth", buckets=50),))
+    less = learn(with_passes(AGREED, birth), made_up=made)
+    assert whole.matches == whole.met == less.matches == made.truth.num_rows
+    assert less.met is not None
+    assert whole.met is not None
+    assert less.met < whole.met
+    assert max(point.recall for point in less.curve) <= less.met / whole.met
+
+
+def test_caps_decide_what_is_expected_and_not_what_is_learned() -> None:
+    """A cap of 1 on a key that a dozen share leaves nearly all out. In larger tables more share a key."""
+    routed = parse_agreement(ROUTED)
+    drafts = [
+        with_passes(routed, {"cap": cap, "parts": [KeySpec(kind="key", field="birth_day")]})
+        for cap in (1, 64)
+    ]
+    tight, wide = (evidence.from_made_up(task_of(one, AGREED.rule), people(300)) for one in drafts)
+    assert tight.weights == wide.weights
+    assert tight.met is not None
+    assert wide.met is not None
+    assert 0 < tight.met < 0.1 * wide.met
+    assert tight.expected.others.max() < 0.1 * wide.expected.others.max()
+    larger = evidence.from_made_up(task_of(drafts[1], AGREED.rule, records=3_000), people(300))
+    assert larger.met is not None
+    assert 0 < larger.met < wide.met
+
+
+# -- tables and labels --------------------------------------------------------------------------------------
+
+
+def test_labels_count_once_and_where_they_are_known(tmp_path: Path) -> None:
+    made = people(200)
+    truth = true_pairs(made)
+    plain = taught(made, labels=truth)
+    unknown = pa.table({"id_a": ["nobody"], "id_b": ["nobody"]}, schema=truth.schema)
+    pyarrow.csv.write_csv(pa.concat_tables([truth, truth.slice(0, 3), unknown]), tmp_path / "labels.csv")
+    noted = taught(made, labels=tmp_path / "labels.csv")
+    assert plain.notes == ()
+    assert [note.split()[0] for note in noted.notes] == ["4"]
+    assert noted.levels == plain.levels
+    with pytest.raises(UsageError) as raised:
+        taught(made, labels=truth.slice(0, 19))
+    assert all(number in str(raised.value) for number in ("19", "20"))
+
+
+def test_faults_of_a_table_are_those_of_any_table() -> None:
+    made = people(30)
+    wrong = made.a.set_column(made.a.column_names.index("birth"), "birth", pa.array(["soon"] * 30))
+    for table, place in ((wrong, "'birth'"), (made.a.drop_columns(["phone"]), "'phone'")):
+        with pytest.raises(DataError) as raised:
+            taught(replace(made, a=table))
+        assert place in raised.value.faults[0].place
+
+
+def test_tables_may_be_read_only_once_and_have_own_columns(tmp_path: Path) -> None:
+    made = people(60)
+    names = ["nr", *made.a.column_names[1:]]
+    names[names.index("birth")] = "dob"
+    own, expected = made.a.rename_columns(names), taught(made)
+    layout = Layout(id="nr", columns={"birth": "dob"})
+    once = Generated(own.to_reader(), made.b.to_reader(), made.truth)
+    assert taught(once, layout=layout).levels == expected.levels
+    made_ids = Layout(make_ids=True, columns={"birth": "dob"})
+    write_table(own, tmp_path / "own.parquet")
+    assert taught(replace(made, a=tmp_path / "own.parquet"), layout=made_ids).levels == expected.levels
+    with pytest.raises(UsageError):
+        taught(replace(made, a=own), layout=made_ids)
+
+
+def test_labels_of_a_part_teach_as_much_as_they_can() -> None:
+    """Sixty matches of a hundred, and a few pairs that are none. All others are unknown, also the matches
+    among them: taken for strangers who agree, they would lower what is expected."""
+    made = people(400)
+    truth = true_pairs(made)
+    listed, wrong = truth.slice(0, 60), truth.slice(60, 20)
+    moved = pa.table({"id_a": wrong["id_a"], "id_b": truth.slice(80, 20)["id_b"]}, schema=truth.schema)
+    said = pa.concat_tables([listed, moved]).append_column("match", pa.array(["yes"] * 60 + ["0"] * 20))
+    found, as_all = taught(made, labels=said), taught(made, labels=listed)
+    assert (found.matches, found.strangers) == (60, strangers_in(400))
+    assert as_all.strangers == pytest.approx(400 * 400 / 60 - 1)
+    assert found.expected.f1 > 0.9 > as_all.expected.f1
+
+
+def test_nothing_that_meets_is_refused() -> None:
+    made = people(100)
+    never = AGREED.model_copy(
+        update={"rule": parse_rule(f"{AGREED.rule} and (same(birth) and not same(birth))")}
+    )
+    for labels in (true_pairs(made), None):
+        with pytest.raises(UsageError):
+            taught(made, never, labels=labels)
+
+
+def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, routed = people(200), parse_agreement(ROUTED)
+    asked = task_of(routed, routed.rule)
+    a, b = asked.load(made.a, Layout()), asked.load(made.b, Layout())
+    tables, rng = Tables(asked.fields, a.columns, b.columns), np.random.default_rng(0)
+    met = sum(one.place_both((a.columns, b.columns), (200, 200)).candidates for one in routed.plan.passes)
+    whole = replace(asked, blocking=build_blocking((), asked.fields), caps=())
+    for task, pairs in ((asked, met), (whole, 40_000)):
+        for share, rows in ((1, 200), (4, 100)):
+            monkeypatch.setattr(evidence, "_MOST_PAIRS", pairs / share)
+            assert [len(one) for one in task.sample(tables, (200, 200), rng)] == [rows, rows]
+    found = taught(made, parse_agreement(ALL_PAIRS), labels=true_pairs(made))
+    assert found.met == made.truth.num_rows, "all matches count, wherever they are"
+
+
+def test_keys_that_only_matches_share_leave_all_pairs_to_learn_from() -> None:
+    names = [f"{chr(97 + n % 26) * 3}{chr(97 + n // 26) * 3}" for n in range(60)]
+    a, b = (
+        pa.table({"id": [f"{side}{n}" for n in range(60)], "phone": [*map(str, range(60))], "given": names})
+        for side in "ab"
+    )
+    draft = with_passes(parse_agreement(ROUTED), {"cap": 1, "parts": [KeySpec(kind="key", field="phone")]})
+    labels = pa.table({"id_a": a["id"], "id_b": b["id"]})
+    draft = of_few(draft, given=AGREED.fields["given"], phone=AGREED.fields["phone"])
+    learnt = taught(Generated(a, b, labels), draft, labels=labels, compare=["given"])
+    assert "dice(given)" in str(learnt.rule)
+
+
+# -- labels as they are read: faulty ones stand in tests/bad_inputs.toml ------------------------------------
+
+
+def records(letter: str) -> Records:
+    table = pa.table({"id": [f"{letter}{number}" for number in range(4)], "postcode": ["12345"] * 4})
+    return load_records(table, {"postcode": AGREED.fields["postcode"]}, AGREED.salt)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "uncounted"),
+    [
+        # Every listed pair is a match, each once, and other columns than `match` are ignored.
+        ("id_a,id_b\na1,b0\na0,b2\na1,b0\na9,b1\n", [[0, 1], [2, 0], None], 2),
+        ("id_a,id_b,,\na0,b0,,\n", [[0], [0], None], 0),
+        ("id_a,id_b,errors\na0,b0,typo\na1,b1,1\n", [[0, 1], [0, 1], None], 0),
+        ("id_a,id_b,errors\na0,b0,0.93\na1,b1,0.2\n", [[0, 1], [0, 1], None], 0),
+        ("id_a,id_b,errors\na0,b0,\na1,b1,\n", [[0, 1], [0, 1], None], 0),
+        # A third column says which are, however it is spelt.
+        (
+            "id_a,id_b,match\na0,b0,1\na1,b1, Yes\na2,b2,TRUE\na3,b0,0\na0,b1,no\na0,b2,False\n",
+            [[0, 1, 2], [0, 1, 2], [[0, 0, 3], [1, 2, 0]]], 0,
+        ),
+        ("id_a,id_b,match,,\na0,b0,1,,\n,b0,1,,\n,b0,1,,\n", [[0], [0], [[], []]], 2),
+        *((f"id_a,note,{name},id_b\na0,1,1,b0\na1,0,0,b1\n", [[0], [0], [[1], [1]]], 0)
+          for name in ("Match", "match ", "MATCH")),
+    ],
+)  # fmt: skip
+def test_labels_say_which_pairs_are_matches(
+    text: str, rows: list[Any], uncounted: int, tmp_path: Path
+) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    found = read_labels(tmp_path / "labels.csv", records("a"), records("b"))
+    left, right, others = rows
+    assert [one.tolist() for one in found.matches] == [left, right]
+    assert [one.tolist() for one in found.others] == (others or [[], []])
+    assert (found.all_known, found.uncounted) == (others is None, uncounted)
+
+
+def test_labels_may_be_tables_of_any_kind() -> None:
+    said = pa.table({"id_b": ["b0", "b1"], "match": [True, False], "id_a": ["a0", "a1"]})
+    numbers = said.set_column(1, "match", pa.array([1.0, 0.0]))
+    for source in (said, numbers, said.to_reader()):
+        found = read_labels(source, records("a"), records("b"))
+        assert [rows.tolist() for rows in (*found.matches, *found.others)] == [[0], [0], [1], [1]]
+
+
+# -- every draft, in every mode that compares ---------------------------------------------------------------
+
+MIXES = {
+    "people": ("given surname birth street city phone", ("surname_sound", "birth_year")),
+    "people in codes": ("name birth_year sex identifier category:ethnicity yesno", ("name_sound",)),
+    "copies": ("given surname birth postcode", ("surname_sound", "given_sound")),
+    "things": ("text category:brand price identifier", ("text_start", "brand")),
+    "places": ("text:name latitude longitude date", ("name_start",)),
+    "many fields": (
+        "given middle surname birth sex street city postcode phone email identifier "
+        "category:race category:county category:party category:status category:birth_place category:district "
+        "text:employer text:occupation number:height number:income date:registered yesno",
+        ("surname_sound", "birth_year"),
+    ),
+}
+MODES = ("all pairs", "bins", "sorted", "greedy", "routed")
+WAYS = ("made up", "labels", "listed", "looks")
+SOME = [
+    ("people", "all pairs", "labels"),
+    ("people in codes", "bins", "listed"),
+    ("copies", "sorted", "looks"),
+    ("things", "greedy", "made up"),
+    ("places", "routed", "labels"),
+    ("many fields", "sorted", "listed"),
+]
+"""Every mix, mode and way."""
+
+
+def draft_of(asked: Answers, keys: tuple[str, ...], mode: str) -> Agreement:
+    parts: list[Key | Grid] = [Key((name,), 5) for name in keys]
+    parts += [Grid(Fraction(10), "0.01")] if asked.named(ColumnKind.LATITUDE) else []
+    passes = "".join(DraftPass(f"pass {number}", (part,)).text for number, part in enumerate(parts))
+    how = {
+        "all pairs": write_all_pairs(),
+        "bins": write_passes(passes),
+        "sorted": write_passes(passes).replace("prune = 0 ", "prune = 20 "),
+        "greedy": write_passes(passes).replace("greedy = false", "greedy = true"),
+        "routed": passes.replace(", buckets = 5", "") + '[protocol]\nname = "routed"\ncap = 3\n',
+    }[mode]
+    shown = tuple(one.name for one in asked.fields) if mode == "greedy" else ()
+    return parse_agreement(_text(replace(asked, disclose=shown), sketch_rule(asked), how, keys, SALT))
+
+
+CASES = [
+    *SOME,
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in product(MIXES, MODES, WAYS)
+        if case not in SOME
+    ),
+]
+
+
+@pytest.mark.parametrize(("mix", "mode", "way"), CASES)
+def test_every_draft_is_learned_from(mix: str, mode: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", 40_000)
+    monkeypatch.setattr(evidence, "_MADE_UP", 200)
+    typed, keys = MIXES[mix]
+    asked = answers(typed, (200, 200), copies=(3, 2) if mix == "copies" else (1, 1))
+    agreed, made = draft_of(asked, keys, mode), make_up(asked.fields, asked.map_)
+    labels = made.truth.select(["id_a", "id_b"])
+    if way == "listed":
+        moved = pa.table({"id_a": labels["id_a"].slice(1), "id_b": labels["id_b"].slice(0, len(labels) - 1)})
+        said = pa.array(["1"] * len(labels) + ["0"] * len(moved))
+        labels = pa.concat_tables([labels, moved]).append_column("match", said)
+    known = {} if way == "looks" else {"labels": labels}
+    found = learn(agreed) if way == "made up" else taught(made, agreed, **known)
+    assert found.agreement.protocol == agreed.protocol
+    assert 0 < found.expected.f1 <= 1
