@@ -96,7 +96,7 @@ def test_a_folder_of_others_or_that_they_may_write_into_is_not_trusted(
 
 def test_links_and_pipes_are_not_trusted(kept: State) -> None:
     strange, database = kept.run("r1") / "strange", kept.folder / "state.sqlite"
-    for make in (lambda: strange.symlink_to(kept.identity), lambda: os.mkfifo(strange)):
+    for make in (partial(strange.symlink_to, kept.identity), partial(os.mkfifo, strange)):
         make()
         with pytest.raises(StateError):
             require_private(kept.run("r1"))

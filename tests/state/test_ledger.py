@@ -121,20 +121,22 @@ def test_what_is_free_draws_nothing_and_leaves_a_row(ledger: Ledger) -> None:
     assert (charged.noise.tolist(), charged.cost) == ([], NO_COST)
     assert ledger.recall(ask("r1", event=AllPairs())).noise.tolist() == []
     assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
+    assert ledger.forget("r0") == ()
 
 
 def test_overspending_is_refused_before_anything_is_drawn(ledger: Ledger) -> None:
     ledger.set_budget("d", Budget(Cost(Fraction(1, 4), Fraction(1, 10**8))))
     ledger.charge(ask("r1", b"1"), giving(1), NOW)
+    ledger.charge(ask("r0", b"1"), never, NOW)
     ledger.charge(ask("r2", b"2"), giving(1), NOW)
     for refused in (ledger.quote, lambda asked: ledger.charge(asked, never, NOW)):
         with pytest.raises(BudgetError):
             refused(ask("r3", b"3"))
-    assert [run.run for run in ledger.runs()] == ["r1", "r2"]
+    assert [run.run for run in ledger.runs()] == ["r1", "r0", "r2"]
     assert ledger.charge(ask("r4", b"2"), never, NOW).cost == NO_COST
     assert ledger.charge(ask("r5", b"3", dataset="e"), giving(1), NOW).cost == TENTH.cost
     # The cap on runs also holds for runs that cost nothing.
-    ledger.set_budget("d", Budget(None, 4))
+    ledger.set_budget("d", Budget(None, 5))
     ledger.charge(ask("r6", b"2"), never, NOW)
     with pytest.raises(BudgetError):
         ledger.charge(ask("r7", b"2"), never, NOW)

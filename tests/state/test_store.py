@@ -142,9 +142,9 @@ def test_a_forgotten_run_leaves_nothing_but_its_charge(tmp_path: Path) -> None:
             state.add(RunBegun(run, {"done": False}, {"agreement": shared}))
         state.add(charged("r1", noise=state.keep(b"noise"), contents={"slots": own, "looks": file}))
         state.add(RunChanged("r1", {"done": True}))
-    run = known(database).runs["r1"]
-    assert (run.manifest, run.release) == ({"done": True}, 0)
-    assert set(run.contents) == {"agreement", "slots", "looks"}
+    first = known(database).runs["r1"]
+    assert (first.manifest, first.release) == ({"done": True}, 0)
+    assert set(first.contents) == {"agreement", "slots", "looks"}
     with suppress(SpentError), database.writing() as state:
         state.add(RunForgotten("r1"))
         raise SpentError
