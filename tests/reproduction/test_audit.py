@@ -46,7 +46,6 @@ from reproduction.audit.protocol import Verdict, ask, audit, judge
 from reproduction.audit.questions import OneRun
 from reproduction.audit.views import View
 from reproduction.protocols.noise_suppress import delta
-from tests.protocols import worlds
 
 ALPHA = 1e-6
 Floats = NDArray[np.float64]
@@ -187,29 +186,6 @@ def test_masks_that_are_known_are_convicted(
     assert audit(cases(options(name, "", "") | chosen, of, side=side), trials=60).leaky
 
 
-def keyless(asks: str) -> Case:
-    """A record that matches nothing, with a key or without one."""
-    blocking = [{"kind": "key", "field": "x"}]
-    agreed = worlds.agreement(protocol="routed", missing="differs", blocking=blocking, asks=asks)
-    stakes: list[Any] = [(9, 9), (None, 9)]
-    table, neighbour = (worlds.records([stake, (2, 8), (4, 4)], agreed) for stake in stakes)
-    partner = worlds.records([(2, 8)], agreed)
-    return Case("keyless", "a key, or none", agreed, Side.A, table, neighbour, partner)
-
-
-@pytest.mark.parametrize("asks", ["A", "B"])
-def test_no_size_shows_a_missing_key(asks: str) -> None:
-    views = [OneRun.of(keyless(asks), honest).view(world, Seeded(1), Seeded(2)) for world in range(2)]
-    sizes = [[len(message) for message in view.messages] for view in views]
-    assert sizes[0] == sizes[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("asks", ["A", "B"])
-def test_routing_is_acquitted_where_a_key_is_missing(asks: str) -> None:
-    assert acquitted(audit([keyless(asks)], trials=40))
-
-
 # -- answers in which no record is shown -------------------------------------------------------------------
 
 
@@ -297,16 +273,6 @@ def test_every_protocol_is_acquitted_with_every_option_in_every_case(
         assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
     if name != "laplace":
         assert {f.finding.delta_claimed for f in found.findings} == {0.0}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("claimed", "true", "trials"), [("1.6", "3.2", 700), ("1", "4", 120)])
-def test_reports_beyond_their_epsilon_are_convicted(claimed: str, true: str, trials: int) -> None:
-    case, loose = (cases(options("local-dp", e, "") | PLAIN, "alone")[0] for e in (claimed, true))
-    program = honest(loose.agreement)
-    assert audit([case], lambda _: program, trials=trials).leaky
-    if trials == 700:
-        assert acquitted(audit([case], trials=400))
 
 
 @pytest.mark.slow

@@ -26,8 +26,6 @@ from accord.simulation.pair import start_party
 from reproduction.__main__ import main
 from reproduction.audit.bounds import at_least, at_most, delta_bound, epsilon_bound
 from reproduction.audit.cases import Case, _records, built_in, options, require_neighbours
-from reproduction.audit.command import questions_of
-from reproduction.audit.histories import HISTORIES
 from reproduction.audit.learner import Event, learn
 from reproduction.audit.programs import honest
 from reproduction.audit.protocol import CaseFinding, Finding, Verdict
@@ -141,7 +139,7 @@ def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
             (Side.B, case.table, case.partner, 1),
         )
     ]
-    left, _ = run_pair(parties[0], parties[1], tape)
+    left, _ = run_pair(parties[0], parties[1], wire=tape)
     assert seen.messages == tape.sent
     assert sum(pairs for pairs, _ in seen.answers) == left.comparisons
     assert len(seen.answers) == left.rounds
@@ -230,16 +228,6 @@ def test_built_in_cases_are_sound_neighbours(name: str) -> None:
         assert {(each.side, asks(each)) for each in found} == {(s, a) for s in Side for a in (True, False)}
 
 
-def test_cases_move_as_many_bins_as_they_can() -> None:
-    found = {(each.name, each.side): each for each in built_in(options("laplace", "1", "1e-3"))}
-    beside, passes = found["beside", Side.B], found["passes", Side.B]
-    assert np.abs(moved(beside)).sum() == 6, "of four cells each, one is common to both"
-    assert moved(passes).tolist() == [1, -1, 0, 1, -1, 0]
-    assert [each.agreement.plan.per_record(Side.B) for each in (beside, passes)] == [4, 2]
-    wide = options("local-dp", "1", "") | {"window": 20, "spread": 10}
-    assert {each.agreement.plan.bins for each in built_in(wide)} == {20}
-
-
 OTHERS = [(2, 8), (2, 16), (2, 24), (2, 32), (2, 40)]
 
 
@@ -317,11 +305,3 @@ def test_an_audit_is_run(words: tuple[str, ...], code: int, command: Command) ->
 )  # fmt: skip
 def test_an_odd_question_is_refused(words: tuple[str, ...], command: Command) -> None:
     assert command(*words)[0] == 2
-
-
-def test_cases_of_several_runs_are_chosen_by_name() -> None:
-    for name in ("over-time", *HISTORIES):
-        chosen = {question.name for question in questions_of("laplace", name, "0.3", "1e-3")}
-        assert chosen == ({*HISTORIES} if name == "over-time" else {name})
-    with pytest.raises(UsageError):
-        questions_of("blocking", "move", "0.3", "1e-3")

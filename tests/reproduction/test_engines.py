@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import gmpy2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,23 +24,10 @@ from accord.errors import PeerError, UnsupportedError
 from accord.planning.machine import speed_of
 from accord.report.dpia import assess
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import (
-    And,
-    AtMost,
-    Bilinear,
-    Equal,
-    Hamming,
-    Input,
-    Node,
-    Not,
-    Or,
-    Product,
-    SquaredEuclidean,
-)
+from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Node, Not, SquaredEuclidean
 from accord.secure.cost import price, set_up_bytes
 from accord.secure.engine import PLUGGED, require_holding
 from accord.secure.engines import engine_named
-from accord.secure.forms import form_of, reach
 from accord.secure.garbled import gates as garbled_gates
 from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.compiler import boolean_circuit
@@ -49,14 +35,12 @@ from accord.secure.garbled.gates import Feed, colours, evaluate, garble
 from accord.secure.garbled.kernels import open_tables
 from accord.secure.garbled.session import GarbledSession
 from accord.secure.garbled.tape import Tape, tape_of
-from accord.secure.ideal import _value
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.transfer.permutation import Permutation, Words
 from accord.side import Side
 from accord.workers.resources import expected_seconds
 from reproduction.engines import encryption as paillier
 from reproduction.engines.distance import HIDING, _draw_masks, packs
-from reproduction.engines.encryption import BITS as KEY_BITS
 from reproduction.engines.encryption import PublicKey, key_from_wire, new_key
 from reproduction.engines.garbled import GarbledEngine
 from reproduction.engines.paillier import PaillierEngine, _rows, plan_of
@@ -111,17 +95,6 @@ def test_the_owners_masks_are_the_public_ones_and_hide_zero() -> None:
     assert len(set(PUBLIC.encrypt([7] * 20, Fixed("m")))) == 20
 
 
-@pytest.mark.parametrize("bits", [256, 512])
-def test_a_key_has_two_different_primes_and_the_agreed_length(bits: int) -> None:
-    key = new_key(bits, Fixed("k"))
-    assert key.n == key.p * key.q
-    assert key.p != key.q
-    assert key.n.bit_length() == bits
-    assert all(gmpy2.is_prime(p) for p in (key.p, key.q))
-    assert key.n != KEY.n
-    assert KEY_BITS >= 2048
-
-
 def test_ciphertexts_and_keys_travel_in_whole_bytes_and_bad_ones_are_refused() -> None:
     sent = KEY.encrypt([1, 2, 3], Fixed("x"))
     data = PUBLIC.to_wire(sent)
@@ -157,21 +130,6 @@ def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], m
     assert (seen[:, 1] == _rows(over, Side.B)).all()
 
 
-def test_a_value_never_leaves_its_reach_whatever_the_rows_are() -> None:
-    """Also where it leaves the bounds that hold for real rows; otherwise sections could run over."""
-    random, every = np.random.default_rng(0), np.arange(500)
-    for value in (DICE, Bilinear((Product(BITS, BITS, 3),), BITS, -2, 5, 0, 1)):
-        least, most = reach(form_of(value))
-        sides = [table(random, AtMost(value, 0), side, 500).inputs for side in Side]
-        rows = [
-            {k: random.integers(0, v.max() + 1, v.shape) for k, v in columns.items()} for columns in sides
-        ]
-        found = _value(value, rows[0], rows[1], every, every)
-        assert least <= found.min() <= found.max() <= most
-    least, most = reach(form_of(DICE))
-    assert most > DICE.high or least < DICE.low
-
-
 def test_what_a_decrypts_says_nothing_of_the_distance() -> None:
     """Bit after bit of d + r is a fair coin, for the least and the largest distance alike.
 
@@ -185,16 +143,6 @@ def test_what_a_decrypts_says_nothing_of_the_distance() -> None:
         for bit in range(distance.bits + HIDING - 1):
             ones = sum(number >> bit & 1 for number in opened)
             assert abs(2 * ones - 600) < 6.5 * np.sqrt(600)
-
-
-def test_a_plan_computes_each_distance_once_where_it_decides_and_fills_a_plaintext() -> None:
-    parts = Or((AtMost(Hamming(BITS), 9), Equal(BITS)))
-    circuit = And((NEAR, Not(AtMost(Hamming(BITS), 5)), parts))
-    assert len(plan_of(circuit, "paillier").distances) == 2
-    assert not plan_of(And((AtMost(Hamming(BITS), 9), AtMost(Hamming(BITS), -1))), "paillier").distances
-    plan = plan_of(AtMost(Hamming(Input("x", 50, 1)), 5), "paillier-packed")
-    assert plan.rows_at_once(2048, packed=True) == 2047 // (6 + HIDING + 1) == 28
-    assert plan.rows_at_once(2048, packed=False) == 1
 
 
 def test_what_the_engine_cannot_do_is_refused() -> None:
@@ -216,7 +164,7 @@ def test_its_price_is_what_the_wire_carries(
 ) -> None:
     """With the short keys of the tests' sessions, in the price as well."""
     engine, wire = engine_named(name), Wire()
-    run_pair(*(engine.set_up(side, Fixed(side.value)) for side in Side), wire)
+    run_pair(*(engine.set_up(side, Fixed(side.value)) for side in Side), wire=wire)
     assert wire.bytes == set_up_bytes(name)
     short = replace(PLUGGED[name], engine=PaillierEngine(name == "paillier-packed", 512))
     monkeypatch.setitem(PLUGGED, name, short)
@@ -288,17 +236,17 @@ def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     """If this fails on purpose, the version tags of the formats have to change with it. The sides garble in
     turns: tables are nearly all of the bytes, and each side sends about half of them."""
     wire = Wire()
-    made = run_pair(*(ENGINE.set_up(side, Fixed(side.value)) for side in Side), wire)
+    made = run_pair(*(ENGINE.set_up(side, Fixed(side.value)) for side in Side), wire=wire)
     rows = []
     for count, step in ((20, 3), (30, 7)):
         columns = {of: np.arange(count * of.length) * step % (of.high + 1) for of in (BITS, POINT)}
         inputs = {of.name: values.reshape(count, of.length) for of, values in columns.items()}
         rows.append(Table(inputs, np.arange(count) % 5 != 0))
     over = Blocks.whole(20, 30)
-    run_pair(*(ENGINE.evaluate(made[i], CIRCUIT, over, rows[i]) for i in range(2)), wire)
+    run_pair(*(ENGINE.evaluate(made[i], CIRCUIT, over, rows[i]) for i in range(2)), wire=wire)
     assert wire.digest == "02fba900af423e32b0765b5be8eb442f3a89fef52f4eb0dbf181438a23386fb7"
     wire = Wire()
-    run_pair(*parties(World("garbled").sides, NEAR, 250), wire)
+    run_pair(*parties(World("garbled").sides, NEAR, 250), wire=wire)
     assert 0.4 < sum(wire.sizes[Side.A]) / wire.bytes < 0.6
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -20,22 +16,17 @@ from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
-from accord.errors import DataError, UsageError
+from accord.errors import UsageError
 from accord.side import Side
 from accord.simulation.pair import simulate
 from reproduction.catalogue import EXPERIMENTS
 from reproduction.counting import Counter
-from reproduction.lab import FULL, OURS, PAPER, QUICK, Lab, Size
-from reproduction.noise import NOISE, published_mass
-from reproduction.noises.laplace import published_shift
-from reproduction.paper_data import BOX, abt_buy, taxi, taxi_agreement
+from reproduction.lab import FULL, OURS, PAPER, QUICK, Size
+from reproduction.noise import NOISE
+from reproduction.paper_data import abt_buy, taxi_agreement
 from reproduction.places import generate_places, places_agreement
-from reproduction.settings import all_pairs
-from reproduction.size import SIZE, psi_expand_cost
 from reproduction.sweep import Experiment, Point, Row, carry_out, number, one
 from reproduction.table1 import METHODS, TABLE1
-from reproduction.taxi_files import make_pickups
-from reproduction.tradeoff import TRADEOFF
 from tests.reproduction.worlds import TINY, lab, quiet
 
 # -- counts ------------------------------------------------------------------------------------------------
@@ -137,11 +128,6 @@ def test_points_have_the_parameters_and_no_two_are_the_same(name: str) -> None:
         assert len({tuple(point.items()) for point in points}) == len(points)
 
 
-def test_psi_with_expansion_is_priced_as_in_the_paper() -> None:
-    assert psi_expand_cost(2_369_936, 5_000) == pytest.approx(2.54e10, rel=0.01)
-    assert psi_expand_cost(10, 3) == 30 * math.log(math.log(3))
-
-
 def noise_row(noise: str, epsilon: float, bins: int = 1) -> Row:
     point: Point = {"noise": noise, "epsilon": f"{epsilon:g}", "delta": "1e-5", "bins": bins}
     return {**point, **NOISE.run(lab(), point)}
@@ -157,37 +143,6 @@ def test_exact_delta_of_the_published_noise_is_that_of_the_test_vectors() -> Non
     ours = noise_row(OURS, 1.6)
     assert number(ours, "dummies") == pytest.approx(10.2, abs=0.1)
     assert ours["delta_exact"] == ours["delta_unrounded"]
-
-
-@pytest.mark.parametrize(("epsilon", "mass", "ratio"), [(0.4, 0.9992, 1.0205), (8, 0.8355, 32.67)])
-def test_the_delta_of_a_real_shift_is_the_sum_over_all_outcomes(
-    epsilon: float, mass: float, ratio: float
-) -> None:
-    """One bin a record: its own bin is an up bin, that of its neighbour a down bin."""
-    slope, shift = epsilon / 2, float(published_shift(Fraction(str(epsilon)), Fraction("1e-5"), 1))
-    assert published_mass(slope, shift) == pytest.approx(mass, abs=1e-4)
-    reach = int(shift + 60 / slope)
-    x = np.arange(-reach, reach + 1)
-    drawn = np.exp(-slope * np.abs(x - shift))
-    drawn /= drawn.sum()
-    noise = np.concatenate([[drawn[x <= 0].sum()], drawn[x >= 1], [0.0]])
-    up, down = np.concatenate([[0.0], noise[:-2]]), noise[1:]
-    lost = np.outer(noise[:-1], noise[:-1]) - math.exp(epsilon) * np.outer(up, down)
-    exact = lost[lost > 0].sum()
-    assert exact / 1e-5 == pytest.approx(ratio, rel=1e-3)
-    assert noise_row(PAPER, epsilon)["delta_unrounded"] == pytest.approx(exact, rel=1e-4)
-
-
-def test_all_pairs_with_greedy_is_that_of_a_run(tmp_path: Path) -> None:
-    (row,) = run(SIZE, tmp_path, data="ab", days=2, method="all-pairs-greedy")
-    made, agreed = lab().tables("ab", 2, TINY.ab_per_day)
-    ran = simulate(made.a, made.b, all_pairs(agreed), seed=0)
-    assert number(row, "cost") == ran.comparisons < len(made.a) * len(made.b)
-    assert number(row, "recall") == ran.recall == 1
-    (beside,) = run(TRADEOFF, tmp_path, data="ab", noise="none")
-    (whole,) = run(SIZE, tmp_path, data="ab", days=1, method="all-pairs-greedy")
-    assert number(beside, "cost") == number(whole, "cost")
-    assert number(beside, "ratio") == number(whole, "cost") / TINY.ab_per_day**2
 
 
 def test_table_1_of_all_pairs() -> None:
@@ -259,46 +214,4 @@ def test_abt_buy_as_in_the_paper(real_data: Path) -> None:
     assert (agreed.plan.bins, several.a.num_rows) == (48, 300)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("days", "greedy"), [(1, True), (1, False), (16, True)])
-def test_taxi_at_the_size_of_the_paper(real_data: Path, days: int, greedy: bool) -> None:
-    """300,000 + 300,000 a day: every match; greedy saves over nine tenths (MATHS §14.4, claim 7)."""
-    made, agreed = taxi(real_data / "taxi", days=days, seed=1)
-    result = accord.simulate(made.a, made.b, adjust(agreed, greedy=greedy), noise="paper-2017", seed=1)
-    assert result.recall == result.precision == 1.0
-    basic = result.candidate_pairs
-    assert result.comparisons < basic / 10 if greedy else basic < result.comparisons < 1.5 * basic
-    assert days > 1 or result.peak_mib < 6144
-
-
 # -- files of trips ----------------------------------------------------------------------------------------
-
-HEAD = "VendorID,tpep_pickup_datetime,tpep_dropoff_datetime,pickup_longitude,pickup_latitude,RateCodeID"
-
-
-def test_pick_ups_are_made_of_public_files_and_what_is_dropped_is_counted(tmp_path: Path) -> None:
-    south, west, north, east = BOX
-    time, lon, lat = "2015-01-10 07:30:00", f"{(west + east) / 2:.6f}", f"{(south + north) / 2:.6f}"
-    bad = [
-        ("", lon, lat),
-        ("soon", lon, lat),
-        ("2019-01-01 10:00:00", lon, lat),
-        (time, "0", "0"),
-        (time, lon, "41"),
-    ]
-    path = tmp_path / "month.csv"
-    rows = [f"CMT,{t},{t},{x},{y},1" for t, x, y in [(time, lon, lat), *bad]]
-    path.write_text("\n".join([HEAD, *rows, "CMT,1,2", ""]))
-    place, digest, (tally,) = make_pickups([path], tmp_path / "data")
-    assert place.read_text().splitlines()[1:] == [f"2015-01-10,7,{lat},{lon},1,dated"]
-    assert (tally.kept, sum(tally.dropped.values())) == (1, 6)
-    assert Lab(FULL, tmp_path / "data", 0).source("taxi") == f"real {digest[:8]}"
-    (tmp_path / "zones.csv").write_text(
-        "VendorID,tpep_pickup_datetime,PULocationID\n1,2017-01-01 00:00:00,7\n"
-    )
-    (tmp_path / "empty.csv").write_text("")
-    paths = [tmp_path / name for name in ("zones.csv", "empty.csv", "none.csv")]
-    with pytest.raises(DataError) as error:
-        make_pickups([*paths, path], tmp_path / "data")
-    assert [fault.place for fault in error.value.faults] == [str(path) for path in paths]
-    assert hashlib.sha256(place.read_bytes()).hexdigest() == digest, "what was there stays"

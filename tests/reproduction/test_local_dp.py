@@ -306,14 +306,6 @@ def test_measured_recall_is_the_formulas(name: str, runs: int) -> None:
     assert abs(found / tried - expected) < 4.9 * sqrt(expected * (1 - expected) / tried)
 
 
-def test_records_without_a_bin_report_one_like_all_others() -> None:
-    agreed, rows = agreement(16, rule="within(y, 0)", missing="differs"), [(None, 4), (3, 5)]
-    own = side(agreed, Side.A, rows, Seeded(3))  # type: ignore[arg-type]
-    assert sorted(own.slots.record) == [0, 1], "as many slots as records: nothing tells that one has no bin"
-    left, _ = link(agreed, rows, rows[:1])  # type: ignore[arg-type]
-    assert worlds.pairs_of_a(left) == [(0, 0)], "and what does not depend on the bin still matches"
-
-
 def key(agreed: Agreement, which: Side = Side.A) -> bytes | None:
     """Under which a ledger keeps the reports."""
     release = agreed.protocol.release(agreed.task, which, 5)

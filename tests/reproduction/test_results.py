@@ -10,25 +10,23 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from accord.errors import OutputError
-from reproduction import catalogue, report, seeds
+from reproduction import catalogue, quality_rows, report, seeds
 from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.claims import Claim, ClaimError, Part, Range
 from reproduction.claims_paper import CLAIMS
 from reproduction.drawing import save
+from reproduction.halves import Half, Judged, Truth, average, judge, judge_scores
 from reproduction.lab import FULL, QUICK, Lab
+from reproduction.quality_data import DATASETS, MADE_SETS, _write, read_tables
+from reproduction.quality_rows import SYSTEMS, Line, Rows, Turn, Verdict, judge_lines
 from reproduction.report import available, draw_all, page
 from reproduction.seeds import EVIDENCE, FOLDER, gather, needed, sizes
 from reproduction.seeds import found as found_seeds
-from reproduction.sweep import (
-    Row,
-    Watch,
-    carry_out,
-    stored,
-)
+from reproduction.sweep import Row, Watch, carry_out, stored
 from tests.reproduction.worlds import ROOT, TINY, Squares, lab, quiet
 
 # -- results that are kept ---------------------------------------------------------------------------------
@@ -82,16 +80,6 @@ def test_whatever_a_torn_end_took_is_run_again_and_kept(tmp_path: Path, cut: int
     assert asked(tmp_path) == [0, 1, 2, 3][left:]
     assert squares(tmp_path) == [0, 1, 4, 9]
     assert [each.name for each in tmp_path.iterdir()] == ["squares.csv"]
-
-
-def test_a_file_of_something_else_is_replaced_and_a_bad_place_named(tmp_path: Path) -> None:
-    (tmp_path / "squares.csv").write_text("a,b\n1,2\n")
-    assert asked(tmp_path) == [0, 1, 2, 3]
-    (tmp_path / "taken").write_text("")
-    with pytest.raises(OutputError):
-        carry_out(Squares().experiment(), lab(), tmp_path / "taken", quiet)
-    with pytest.raises(OutputError):
-        save(lambda: EXHIBITS[0].draw([]), tmp_path / "taken", "x")
 
 
 # -- seeds -------------------------------------------------------------------------------------------------
@@ -239,3 +227,90 @@ def test_a_claim_that_fails_or_lacks_rows_ends_with_its_exit_code(
         assert command("claims", "--quick") == code
     monkeypatch.setattr(report, "CLAIMS", CLAIMS)
     assert command("claims", "--quick") == ClaimError.exit_code
+
+
+# -- halves ------------------------------------------------------------------------------------------------
+
+
+def test_people_stay_together_in_the_halves_of_a_seed(tmp_path: Path) -> None:
+    """a0, b0, a1, b1 and a2 are one person."""
+    chain = [(0, 0), (1, 0), (1, 1), (2, 1), (5, 9), (6, 8)]
+    rows = [[{"id": f"{side}{n}"} for n in range(40)] for side in "ab"]
+    _write(tmp_path, rows[0], rows[1], [(f"a{i}", f"b{j}") for i, j in chain])
+    truth, seen = Truth(read_tables(tmp_path)), set()
+    for seed, turn in ((seed, turn) for seed in range(3) for turn in range(5)):
+        half = truth.halve(seed, turn)
+        assert np.array_equal(half.a[truth.left], half.b[truth.right])
+        assert truth.count(half) + truth.count(half.other) == len(chain)
+        assert 30 <= half.a.sum() + half.b.sum() <= 50
+        assert np.array_equal(half.a, truth.halve(seed, turn).a)
+        seen.add((*half.a.tolist(), *half.b.tolist()))
+    assert len(seen) == 15
+
+
+def test_what_is_judged_does_not_move_the_threshold(tmp_path: Path) -> None:
+    rows = [[{"id": f"{side}{n}"} for n in range(40)] for side in "ab"]
+    _write(tmp_path, rows[0], rows[1], [(f"a{n}", f"b{n}") for n in range(40)])
+    truth, every = Truth(read_tables(tmp_path)), np.arange(40)
+    half = Half(every < 20, every < 20)
+    left, right = np.concatenate([every, every]), np.concatenate([every, (every + 1) % 40])
+    true = left == right
+    scores = np.where(true, 10.0, 0.0)
+    assert judge_scores(truth, half, left, right, scores) == Judged(1.0, 1.0, 1.0)
+    # On the half that is judged all scores are lower: learnt from it, the threshold would be, too.
+    scores[(left >= 20) & true] = 4.0
+    assert judge_scores(truth, half, left, right, scores).recall == 0
+    # A pair without a score is not found.
+    found = judge_scores(truth, half, every[::2], every[::2], np.ones(20))
+    assert (found.precision, found.recall) == (1, 0.5)
+
+
+def test_shares_means_and_errors() -> None:
+    assert judge(4, 3, 6) == Judged(0.75, 0.5, 0.6)
+    assert [judge(0, 0, true).recall for true in (5, 0)] == [0, 1]
+    mean, error = average([Judged(1.0, 0.5, 0.6), Judged(0.5, 0.5, 0.8)])
+    assert (mean.precision, mean.recall) == (0.75, 0.5)
+    assert [mean.f1, error] == pytest.approx([0.7, 0.1])
+
+
+# -- systems -----------------------------------------------------------------------------------------------
+
+
+# -- lines -------------------------------------------------------------------------------------------------
+
+
+def line(system: str, f1: float) -> Line:
+    return Line("people", system, 0.9, 0.8, f1, 1.5, 1234)
+
+
+def turns(system: str, *f1: float) -> list[Turn]:
+    return [Turn("people", system, 0, number, 0.9, 0.8, each) for number, each in enumerate(f1)]
+
+
+def test_close_is_within_the_bound_or_two_errors_of_the_difference() -> None:
+    others = [line(system, 0.8) for system in SYSTEMS if system not in ("tuned", "splink")]
+    lines = [line("tuned", 0.980), line("splink", 0.986), *others]
+    # Apart by 0.005, 0.007: a standard error of 0.001, and the bound is the larger.
+    close = [*turns("tuned", 0.981, 0.979), *turns("splink", 0.986, 0.986)]
+    assert judge_lines(lines, close, ["people"]) == [Verdict("people", "splink", 0.006, 0.005)]
+    assert not judge_lines(lines, close, ["people"])[0].reached
+    wide = [*turns("tuned", 0.99, 0.97), *turns("splink", 0.986, 0.986)]
+    (verdict,) = judge_lines(lines, wide, ["people"])
+    assert verdict.allowed == pytest.approx(0.02)
+    assert verdict.reached
+    assert judge_lines(lines[:3], close, ["people"]) == []
+
+
+def test_the_page_has_the_committed_tables_and_the_goal_on_people_is_kept() -> None:
+    results, people = ROOT / "docs" / "results", [each.name for each in DATASETS if each.persons]
+    lines, halves = Rows(results / "quality.csv", Line).all, Rows(results / "quality-halves.csv", Turn).all
+    verdicts = judge_lines(lines, halves, people)
+    text = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    assert quality_rows.overview_text(lines, people, [each.name for each in DATASETS if each.seen]) in text
+    assert quality_rows.generated_text(lines, [each.name for each in MADE_SETS]) in text
+    assert quality_rows.table_text(lines, halves) in text
+    assert quality_rows.verdict_text(verdicts) in text
+    known = {(dataset.name, system) for dataset in (*DATASETS, *MADE_SETS) for system in dataset.systems}
+    assert {(each.dataset, each.system) for each in lines} == known
+    assert [(each.dataset, each.reached) for each in verdicts] == [(name, True) for name in people]
+    assert next(each.f1 for each in lines if (each.dataset, each.system) == ("febrl4", "tuned")) >= 0.995
