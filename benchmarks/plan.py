@@ -162,7 +162,7 @@ def run(agreement: Agreement, a: Records, b: Records, with_ot: bool) -> Run:
     engine: Any = agreement.engine.build() if with_ot else priced
     began = time.process_time()
     left, right = (task.protocol.party(task, mine, engine) for mine in sides)
-    outcome, _ = run_pair(left, right, wire)
+    outcome, _ = run_pair(left, right, wire=wire)
     # Of both parties in one thread: one of two would take about half of it.
     taken = (time.process_time() - began) * 0.55
     sent = wire.bytes if with_ot else wire.bytes + priced.bytes

@@ -120,6 +120,8 @@ def test_both_sides_hold_the_join_of_the_textbook(world: World, seed: int) -> No
         assert run.answer == world.answer
     assert run.a.digest == run.b.digest
     assert run.a.comparisons == run.b.comparisons
+    if world.agreement.one_to_one:
+        assert run.a.matches_found == run.b.matches_found == len(world.found)
 
 
 @pytest.mark.usefixtures("quick")

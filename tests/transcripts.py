@@ -156,7 +156,7 @@ def linked(
     for side, own, other in zip(Side, tables, tables[::-1], strict=True):
         parties.append(start_party(agreed, side, own, len(other), Fixed(side.value), chosen))
     with worlds.slabs(slab):
-        outcomes = run_pair(parties[0], parties[1], wire)
+        outcomes = run_pair(parties[0], parties[1], wire=wire)
     return {
         "wire": wire.digest,
         "bytes": wire.bytes,

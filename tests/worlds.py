@@ -77,6 +77,7 @@ SCORES = [
     "same(hour) and score(x: same -> 4, within 1 -> 2; code: same -> 3, missing -> 1, otherwise -> -2) >= 2",
     "score(tag: same -> 3, edit <= 1 -> 1; brand: same -> 2, missing -> 0, otherwise -> -1; "
     "hour: same -> 1) >= 2",
+    "score(hour: same -> 0, otherwise -> -3; x: same -> 0, within 1 -> -1, otherwise -> -4) >= -1",
 ]
 
 HOUR, BRAND, BIRTH = ({"kind": "key", "field": name} for name in ("hour", "brand", "birth"))
@@ -588,7 +589,7 @@ def link(
     """The protocol between two parties in this thread."""
     wire, task, chosen = Wire(), world.agreement.task, engine or IdealEngine()
     a, b = (task.protocol.party(task, mine, chosen) for mine in prepared(world, Seeded(seed), noise))
-    return Run(world.records, *run_pair(a, b, wire), wire)
+    return Run(world.records, *run_pair(a, b, wire=wire), wire)
 
 
 # -- a whole run -------------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def fitted(
 
 @pytest.mark.parametrize("cases", CASES["fitting"], ids=lambda cases: cases["of"])
 def test_agreed_fields_are_found_or_lacking(cases: dict[str, Any]) -> None:
-    specs = {"price": NUMBER, "birth": DATE}
+    specs: dict[str, FieldSpec] = {"price": NUMBER, "birth": DATE}
     for case in cases["cases"]:
         names, table = case["names"].split(), {name: CELLS[of] for name, of in case["table"].items()}
         fit = fitted(table, {name: specs.get(name, TEXT) for name in names})

@@ -46,7 +46,7 @@ def test_both_have_the_same_keys_and_no_other_connection_has() -> None:
     to_eve = replace(AT_ALICE, card=EVE[1]), replace(AT_BOB, identity=EVE[0])
     for at_a, at_b in ((AT_ALICE, AT_BOB), (AT_ALICE, AT_BOB), to_eve):
         wire = Wire()
-        left, right = run_pair(agree_on_keys(at_a), agree_on_keys(at_b), wire)
+        left, right = run_pair(agree_on_keys(at_a), agree_on_keys(at_b), wire=wire)
         assert (left.sent, left.received) == (right.received, right.sent)
         assert wire.sizes == {Side.A: [8, 2, 1152], Side.B: [8, 2, 1184, 64]}
         seen += [left.sent, left.received]

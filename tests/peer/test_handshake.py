@@ -54,7 +54,7 @@ def test_every_reason_has_words_of_its_own_and_a_frame_a_length() -> None:
 
 def test_both_meet_and_name_the_run_alike() -> None:
     wire = Wire()
-    to_a, to_b = run_pair(greet(A, AGREED, True), greet(B, AGREED, False), wire)
+    to_a, to_b = run_pair(greet(A, AGREED, True), greet(B, AGREED, False), wire=wire)
     assert (to_a, to_b) == (B, A)
     assert wire.messages == 2, "more than two hellos passed"
     assert run_name(A, B) == run_name(B, A)
@@ -69,7 +69,7 @@ def test_different_agreements_exchange_nothing_but_themselves() -> None:
     for first in (True, False):
         # Whoever the driver runs first comes to its end first.
         with pytest.raises(DifferentAgreementError) as caught:
-            run_pair(greet(A, AGREED, first), greet(THEIRS, OTHER, not first), wire)
+            run_pair(greet(A, AGREED, first), greet(THEIRS, OTHER, not first), wire=wire)
         (difference,) = caught.value.differences
         assert difference.startswith("protocol.prune")
         found.append([difference.index(value) for value in ("0", "7")])
@@ -85,7 +85,7 @@ def test_other_libraries_and_the_same_side_are_refused_before_the_agreements(
 ) -> None:
     wire = Wire()
     with pytest.raises(RefusedError):
-        run_pair(greet(A, AGREED, first), greet(theirs, OTHER, not first), wire)
+        run_pair(greet(A, AGREED, first), greet(theirs, OTHER, not first), wire=wire)
     assert wire.messages == 2, "more than two hellos passed"
 
 

@@ -72,7 +72,7 @@ def until_b_ends(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports.Acceptor, "accept", accept)
 
 
-def require_refused(both: Both, **options: Any) -> TrustError:
+def require_refused(both: Both, **options: Any) -> AccordError:
     """Who listens has waited to its end, and says whom it dropped; what who connects is told."""
     left, right = worlds.link_both(*both, **options)
     assert isinstance(left, ConnectionLostError), left

@@ -21,7 +21,6 @@ from accord.planning.machine import (
     FEED,
     PairSeconds,
     Speed,
-    intersecting,
     seconds_to_compare,
     speed_of,
     vole_rounds,
@@ -223,18 +222,6 @@ def test_pairs_that_stand_alone_take_longer() -> None:
 )
 def test_a_vole_of_few_cells_has_no_rounds(cells: int, rounds: int) -> None:
     assert vole_rounds(cells) == rounds
-
-
-@pytest.mark.parametrize(
-    ("listed", "asked", "seconds"),
-    [
-        *((1_000, 1_000, 0.1), (10_000, 10_000, 0.8), (100_000, 100_000, 1.2)),
-        *((1_000_000, 100_000, 2.3), (1_000_000, 1_000_000, 4.5), (4_000_000, 4_000_000, 17.0)),
-    ],
-)
-def test_times_of_intersections_are_as_measured(listed: int, asked: int, seconds: float) -> None:
-    """Of the processor, on one core of a Neoverse-N1 for each side, where one waits for the other."""
-    assert intersecting(listed, asked) == pytest.approx(seconds, rel=0.35)
 
 
 # -- records over bins --------------------------------------------------------------------------------------

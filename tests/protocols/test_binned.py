@@ -412,6 +412,17 @@ def naming_at_end(*records: int) -> Meddle:
     return meddle
 
 
+def with_x(x: int) -> Meddle:
+    """Another x, in another bin."""
+
+    def change(true: Any, due: Any) -> Any:
+        told = true(due)
+        told.fields["x"].values[:] = x
+        return told
+
+    return disclosing(change)
+
+
 TWO = [(3, 3), (12, 12)]
 GREEDY_LIES: dict[str, tuple[Rows, Rows, Meddle]] = {
     "elsewhere in the same cell": ([(3, 3)], [(3, 3)], with_values(None)),
@@ -433,6 +444,19 @@ PLAIN_LIES: dict[str, tuple[Rows, Rows, Meddle]] = {
 def test_other_records_than_are_due_are_refused(name: str) -> None:
     with refused():
         lie(agreement(), *GREEDY_LIES[name])
+
+
+def test_a_record_in_other_bins_than_its_values_is_refused() -> None:
+    """Also where the rule accepts it."""
+    with refused():
+        lie(agreement(rule="within(y, 1)"), [(3, 3)], [(3, 3)], with_x(15))
+
+
+def test_a_record_that_did_not_match_is_refused_beside_one_that_did_twice() -> None:
+    """Two slots matched, of one record: another has room among those that are due."""
+    agreed = agreement(blocking=worlds.passes("x", "x"))
+    with refused():
+        lie(agreed, [(3, 3), (12, 8)], [(3, 3), (11, 8)], naming(0, 1))
 
 
 @pytest.mark.parametrize("name", PLAIN_LIES)

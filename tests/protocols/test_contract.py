@@ -15,10 +15,11 @@ import accord
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Seeded
-from accord.errors import AgreementError, PeerError, UsageError
+from accord.errors import AgreementError, UsageError
 from accord.fields.columns import Records
 from accord.privacy.events import NO_COST, encode
 from accord.protocols.base import prepare
+from accord.protocols.parts.own_side import Status
 from accord.protocols.parts.slots import commitments
 from accord.protocols.registry import PROTOCOLS, protocol_named
 from accord.secure.engines import engine_named
@@ -28,6 +29,7 @@ from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
 from accord.state.noise import decode_noise, encode_noise
 from tests.protocols import worlds
+from tests.protocols.liars import refused
 from tests.spent import Spent
 
 KINDS = sorted(PROTOCOLS)
@@ -61,7 +63,7 @@ def test_the_registry_is_what_agreements_read(name: str) -> None:
     assert type(agreed.protocol) is PROTOCOLS[name]
     assert agreed.protocol.name == name
     assert Agreement.model_validate(agreed.model_dump(mode="json")).digest == agreed.digest
-    with pytest.raises(UsageError, match="There is no protocol 'nonsense'"):
+    with pytest.raises(UsageError):
         protocol_named("nonsense")
 
 
@@ -71,10 +73,10 @@ def test_an_agreement_is_sound_with_a_blocking_exactly_where_one_is_needed(name:
     require_sound(agreed, simulated=True)
     key = {"kind": "key", "field": "x"}
     turned = agreed.model_dump(mode="json") | {"blocking": [] if PROTOCOLS[name].blocked else [key]}
-    with pytest.raises(AgreementError, match=r"needs a blocking|compares everything"):
+    with pytest.raises(AgreementError):
         require_sound(Agreement.model_validate(turned), simulated=True)
     if PROTOCOLS[name].leaky:
-        with pytest.raises(AgreementError, match="leaks, so no agreement may name it"):
+        with pytest.raises(AgreementError):
             require_sound(agreed)
     else:
         require_sound(agreed)
@@ -149,8 +151,9 @@ def test_both_sides_end_with_one_output_within_the_price(name: str, greedy: bool
         make_mine(release_of(agreed, side, len(own)), own, len(other), entropy.stream(side.value))
         for side, own, other in zip(Side, held, held[::-1], strict=True)
     ]
-    parties = [agreed.protocol.party(task, each, engine) for each in mine]
-    left, right = run_pair(parties[0], parties[1])
+    seen: dict[Side, list[Status]] = {side: [] for side in Side}
+    watched = (replace(each, watch=seen[each.side].append) for each in mine)
+    left, right = run_pair(*(agreed.protocol.party(task, each, engine) for each in watched))
     assert left.digest == right.digest
     assert (len(left.digest.key), len(left.digest.value)) == (64, 32)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
@@ -162,6 +165,13 @@ def test_both_sides_end_with_one_output_within_the_price(name: str, greedy: bool
     assert left.comparisons == right.comparisons <= price
     if not greedy:
         assert left.comparisons == price
+    for statuses in seen.values():
+        last = statuses[-1]
+        assert (last.comparisons, last.matches) == (left.comparisons, len(left.pairs))
+        assert last.most_comparisons == price
+    if name == "routed":
+        # Before the end the side that lists cannot know.
+        assert any([one.matches for one in told[:-1]] == [None] for told in seen.values())
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -191,7 +201,7 @@ def test_what_a_partner_can_be_asked_to_hold_is_bounded(name: str) -> None:
         return
     huge = replace(theirs, slots=replace(theirs.slots, counts=counts + 10**6))
     strict, party = replace(mine, padding=padding), agreed.protocol.party
-    with pytest.raises(PeerError, match="bin counts that no table of its size can have"):
+    with refused():
         run_pair(party(task, strict, IdealEngine()), party(task, huge, IdealEngine()))
 
 
@@ -206,7 +216,7 @@ def test_engines_sizes_and_resumes_are_answered_before_anything_is_sent(name: st
     if PROTOCOLS[name].blocked or "greedy" in PROTOCOLS[name].options:
         assert agreed.protocol.refuse_resume(agreed.task, 1, 0, 0) == ""
     else:
-        assert "second set of questions" in agreed.protocol.refuse_resume(agreed.task, 1, 0, 0)
+        assert agreed.protocol.refuse_resume(agreed.task, 1, 0, 0)
 
 
 @pytest.mark.parametrize("name", KINDS)

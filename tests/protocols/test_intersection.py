@@ -98,7 +98,7 @@ def test_lines_and_questions_are_fresh_in_every_run() -> None:
     for seed in (1, 2):
         own = [worlds.side(EQUAL, side, [(1, 1)], Seeded(seed), partner=1) for side in Side]
         wire = Wire()
-        run_pair(run(EQUAL.task, own[0], OtEngine()), run(EQUAL.task, own[1], OtEngine()), wire)
+        run_pair(run(EQUAL.task, own[0], OtEngine()), run(EQUAL.task, own[1], OtEngine()), wire=wire)
         said.append(wire)
     assert said[0].sizes == said[1].sizes
     assert said[0].digest != said[1].digest

@@ -227,7 +227,7 @@ def of_b(*rows: tuple[int, int]) -> Outcome:
 
 
 def both(a: Outcome, b: Outcome, seed: int = 1, wire: Wire | None = None) -> tuple[Digest, Digest]:
-    return run_pair(confirm(A_IDS, a, Seeded(seed)), confirm(B_IDS, b, Seeded(7)), wire or Wire())
+    return run_pair(confirm(A_IDS, a, Seeded(seed)), confirm(B_IDS, b, Seeded(7)), wire=wire or Wire())
 
 
 def test_the_same_pairs_in_any_order_and_numbering_agree() -> None:

@@ -62,7 +62,9 @@ def shape(
     entropy, wire = Seeded(9), Wire()
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
     own_b = OwnSide(Side.B, worlds.records(b, agreed, "B"), len(a), slots, entropy.stream("B"))
-    left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), wire)
+    left, _ = run_pair(
+        worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), wire=wire
+    )
     output = worlds.pairs_of_a(left), left.partner_ids.to_pylist()
     return wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, *output
 
@@ -179,7 +181,9 @@ def view(agreed: Agreement, b: worlds.Rows, counts: tuple[int, int], placed: lis
     own_a = worlds.side(agreed, Side.A, A_ROWS, entropy, 1, len(b))
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
     own_b = OwnSide(Side.B, worlds.records(b, agreed, "B"), len(A_ROWS), slots, entropy.stream("B"))
-    left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), tape)
+    left, _ = run_pair(
+        worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), wire=tape
+    )
     commitment, opened, *rest = tape.sent
     assert len(worlds.pairs_of_a(left)) == 2, "the second match is found by closure alone"
     told = tuple(rest[:-2])  # the key half and the digest under it come last

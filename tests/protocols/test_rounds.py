@@ -502,7 +502,7 @@ def compare(
 ) -> tuple[Outcome, Outcome, Wire]:
     own = [replace(mine, staff=staff) for mine in worlds.sides(agreed, a, b).values()]
     wire = Wire()
-    return *run_pair(*(worlds.run(agreed.task, mine, engine) for mine in own), wire), wire
+    return *run_pair(*(worlds.run(agreed.task, mine, engine) for mine in own), wire=wire), wire
 
 
 def facts(outcome: Outcome) -> tuple[Any, ...]:

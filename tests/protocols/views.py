@@ -44,7 +44,7 @@ class _Tape(Wire):
 def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View]:
     """Run the task on two small tables and keep what each side saw."""
     tape = _Tape()
-    left, right = run_pair(run(task, a, engine), run(task, b, engine), tape)
+    left, right = run_pair(run(task, a, engine), run(task, b, engine), wire=tape)
     return {
         side: View(tuple(tape.said[side.other]), tuple(tape.sizes[side]), outcome)
         for side, outcome in ((Side.A, left), (Side.B, right))

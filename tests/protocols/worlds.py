@@ -124,7 +124,7 @@ def link(
     chosen = engine or IdealEngine()
     own_a = side(agreed, Side.A, a, entropy, dummies, len(b))
     own_b = side(agreed, Side.B, b, entropy, dummies, len(a))
-    left, right = run_pair(run(agreed.task, own_a, chosen), run(agreed.task, own_b, chosen), wire)
+    left, right = run_pair(run(agreed.task, own_a, chosen), run(agreed.task, own_b, chosen), wire=wire)
     return left, right, wire
 
 

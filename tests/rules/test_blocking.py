@@ -23,8 +23,8 @@ from tests.rules import worlds
 
 Part = dict[str, Any]
 HOUR, BRAND = ({"kind": "key", "field": name} for name in ("hour", "brand"))
-BIRTH = {"kind": "key", "field": "birth", "buckets": 3}
-GRID = {"kind": "grid", "fields": ["x"], "cell": 1, "style": "neighbours"}
+BIRTH: Part = {"kind": "key", "field": "birth", "buckets": 3}
+GRID: Part = {"kind": "grid", "fields": ["x"], "cell": 1, "style": "neighbours"}
 
 
 def one_pass(*parts: Part) -> Blocking:
@@ -40,12 +40,14 @@ def _build(written: Any) -> Blocking:
 
 
 _fields = "birth", "code", ["code", "birth"]
-keys = st.sampled_from([HOUR, BRAND, HOUR | {"field": "birth"}, *(BIRTH | {"field": one} for one in _fields)])
+keys: st.SearchStrategy[Part] = st.sampled_from(
+    [HOUR, BRAND, HOUR | {"field": "birth"}, *(BIRTH | {"field": one} for one in _fields)]
+)
 cells = st.integers(1, 8).map(lambda n: {"cell": n / 2})
 reaches = st.integers(0, 9).map(lambda n: {"style": "replicate", "reach": n / 3})
 names = st.sampled_from(["x", "xy", "yx"]).map(lambda found: {"fields": list(found)})
 copied = st.sampled_from(["y", "xy"]).map(lambda found: {"fields": list(found)})
-drawn = st.tuples(names, cells, st.just({})) | st.tuples(copied, cells, reaches)
+drawn: st.SearchStrategy[Any] = st.tuples(names, cells, st.just({})) | st.tuples(copied, cells, reaches)
 grids = drawn.map(lambda found: GRID | found[0] | found[1] | found[2])
 parts = st.tuples(
     st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)

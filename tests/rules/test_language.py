@@ -168,7 +168,8 @@ def test_a_rule_names_the_fields_that_it_reads() -> None:
     rule = parse_rule("same(a, b) and euclidean(x, y) <= 1 and missing(z, B)")
     across, near, lacking = predicates(rule)
     assert fields_of(rule) == ("a", "b", "x", "y", "z")
-    assert [compared_fields(one) for one in (across, near)] == [(("a", "b"),), (("x", "x"), ("y", "y"))]
+    compared = [compared_fields(one) for one in (across, near) if not isinstance(one, Missing)]
+    assert compared == [(("a", "b"),), (("x", "x"), ("y", "y"))]
     assert [read_by(side, lacking) for side in Side] == [(), ("z",)]
     assert [read_by(side, Missing("z")) for side in Side] == [("z",), ("z",)]
 

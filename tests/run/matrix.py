@@ -147,7 +147,9 @@ def undisturbed(name: str) -> Recording:
                 linked = faults.require_linked(play.link(wire))
             writes[side] = len(seen)
             outputs = {s: _output(o) for s, o in play.both.items()}
-            costs = {s: [row.cost for row in o.ledger.runs()] for s, o in play.both.items()}
+            costs: dict[Side, object] = {
+                s: [row.cost for row in o.ledger.runs()] for s, o in play.both.items()
+            }
             facts = _lasting(read_receipt(linked[side].receipt).facts)
             slots = {s: o.run.read("slots") for s, o in play.both.items() if o.run}
     return Recording(tuple(wire.passed), writes, outputs, facts, costs, slots, wire.secure)
@@ -652,7 +654,9 @@ def shown(play: Play) -> set[bytes]:
 
 def several(play: Play) -> None:
     """One random fault after the other, until both are done."""
-    dice, kinds = play.dice, {"kill": Killed, "stop": KeyboardInterrupt, "full": faults.full}
+    dice = play.dice
+    kinds: dict[str, Callable[[], BaseException]]
+    kinds = {"kill": Killed, "stop": KeyboardInterrupt, "full": faults.full}
     for _ in range(dice.randrange(2, 6)):
         kind, victim = dice.choice(["cut", "lost", "one way", *kinds]), dice.choice(list(Side))
         wire = Wire(told=dice.random() < 0.5)

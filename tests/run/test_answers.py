@@ -151,7 +151,7 @@ def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
         # No digest of them was signed.
         accord(both[Side.A], "receipt", a.run, "--out", str(both[Side.A].out))
     own = both[Side.B]
-    given = {
+    given: dict[str, Any] = {
         "partner": "alice",
         "state": own.state.folder,
         "listen": "127.0.0.1:0",

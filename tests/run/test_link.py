@@ -327,8 +327,15 @@ def test_a_snapshots_name_is_declared_before_anybody_is_called(
 
     def linked(**asked: Any) -> None:
         request = office.request(output=Output(), **asked)
-        given = {"partner": "bob", "state": office.state.folder, "listen": "127.0.0.1:0", "tell": told.append}
-        link(request.data, request.agreement, snapshot=request.snapshot, confirm=lambda _: True, **given)
+        given: dict[str, Any] = {"partner": "bob", "state": office.state.folder, "tell": told.append}
+        link(
+            request.data,
+            request.agreement,
+            snapshot=request.snapshot,
+            confirm=lambda _: True,
+            **given,
+            listen="127.0.0.1:0",
+        )
 
     def full(*given: object) -> None:
         raise StateError(path="", reason="", mend="")

@@ -6,6 +6,7 @@ One cell alone: `pytest tests/run/test_matrix.py -m '' -k routed-kill-A-17`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Not all cells are made where they are not asked for: to collect them takes seconds in every process."""
     if "cell" not in metafunc.fixturenames:
         return
-    chosen = matrix.sample()
+    sample = matrix.sample()
+    chosen: list[Any] = [*sample]
     if "not slow" not in metafunc.config.getoption("markexpr"):
-        known = set(chosen)
+        known = set(sample)
         rest = [cell for cell in matrix.cells() if cell not in known]
         chosen += [pytest.param(cell, marks=pytest.mark.slow) for cell in rest]
     metafunc.parametrize("cell", chosen, ids=str)

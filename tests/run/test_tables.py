@@ -201,9 +201,9 @@ def refused(folder: Path, out: Any, **more: Any) -> str:
         raise AssertionError("asked")
 
     data = more.pop("data", worlds.table(worlds.A_ROWS, "A"))
-    given = {"partner": "bob", "listen": "127.0.0.1:0", "state": office.state.folder} | more
+    given: dict[str, Any] = {"partner": "bob", "listen": "127.0.0.1:0", "state": office.state.folder}
     with pytest.raises(AccordError) as caught:
-        link(data, agreement(), confirm=never, out=out, **given)
+        link(data, agreement(), confirm=never, out=out, **given | more)
     assert isinstance(caught.value, OutputError)
     assert caught.value.__cause__ is None
     assert not Ledger(office.state.database).runs()
@@ -240,9 +240,10 @@ def test_a_table_that_is_there_is_left_alone(home: Home, tmp_path: Path) -> None
     """Also the table that is read."""
     home.run("CREATE TABLE pairs (id text, x bigint, y bigint)", "INSERT INTO pairs VALUES ('A', 1, 1)")
     address = home.address()
-    for number, (out, more) in enumerate(
-        ((address, {}), (str(address), {}), (address, {"force": True}), (address, {"data": str(address)}))
-    ):
+    asked: list[tuple[object, dict[str, Any]]] = [
+        *((address, {}), (str(address), {}), (address, {"force": True}), (address, {"data": str(address)}))
+    ]
+    for number, (out, more) in enumerate(asked):
         refused(tmp_path / str(number), out, **more)
     assert home.tables() == ["pairs"]
     assert home.rows("SELECT id FROM pairs") == [("A",)]

@@ -103,7 +103,7 @@ class World:
         """What passes between the two in an evaluation."""
         wire = Wire()
         left, right = self.parties(circuit, over, a, b)
-        run_pair(left, right, wire)
+        run_pair(left, right, wire=wire)
         return wire
 
     def check(self, circuit: Node, over: Blocks, a: Table, b: Table) -> int:

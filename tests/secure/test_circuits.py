@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from math import log2
 from typing import Any
 
@@ -29,7 +28,6 @@ from accord.secure.circuit import (
 )
 from accord.secure.cost import Tab, price, price_like, set_up_bytes
 from accord.secure.dual import engine as engine_dual
-from accord.secure.edits import ends
 from accord.secure.engines import BUILT_IN, engine_named
 from accord.secure.forms import (
     Added,
@@ -58,7 +56,6 @@ from accord.secure.party import Party, Wire, run_pair
 from accord.secure.renewal import EVERY, MOST_BLOCKS, Lasting, Renewing
 from accord.secure.transfer.checked import checked_bytes
 from accord.side import Side
-from tests.rules.worlds import edits
 from tests.secure.engines import OT, World
 from tests.secure.worlds import (
     AHEAD,
@@ -128,16 +125,6 @@ def test_pieces_hold_every_pair_in_order_and_at_most_so_many(sizes: list[tuple[i
     assert all(piece.pairs <= most for piece in pieces)
     assert len(pieces) <= 1 + 2 * blocks.pairs // most
     assert len(pieces) == 1 or all(piece.pairs for piece in pieces)
-
-
-def test_rows_stand_alone_where_none_meets_two() -> None:
-    for a, b, alone in (
-        ([], [], True),
-        ([1, 0, 1], [1, 1, 0], True),
-        ([1, 2], [1, 1], False),
-        ([1], [2], False),
-    ):
-        assert Blocks.of_sizes(np.array(a, np.int64), np.array(b, np.int64)).alone == alone
 
 
 def test_blocks_and_tables_that_do_not_fit_are_refused() -> None:
@@ -333,32 +320,6 @@ def test_what_does_not_fit_a_machine_word_is_not_divided() -> None:
     assert [form.of for form, _ in alternatives(AtMost(wide, 2000))] == [wide]
 
 
-# -- edits ---------------------------------------------------------------------------------------------------
-
-LENGTH = 4
-TEXTS = ["".join(letters) for n in range(LENGTH + 1) for letters in product("ab", repeat=n)]
-
-
-def few_edits(x: str, y: str, bound: int) -> bool:
-    """What an engine computes, in the clear."""
-    a, b = x.ljust(LENGTH, "-"), y.ljust(LENGTH, "-")
-
-    def make(i: int, d: int, before: str | None, others: tuple[str, ...]) -> str:
-        # Texts stand for bits, so that no constant is taken for one.
-        held = (before or "yes") == "yes" and (a[i - 1] == b[i + d - 1] or "yes" in others)
-        return "yes" if held else "no"
-
-    found = ends(LENGTH, bound, make, {})
-    fits = {d: len(x if d > 0 else y) <= LENGTH - abs(d) for d in found}
-    return any(fits[d] and end in (True, "yes") for d, end in found.items())
-
-
-@pytest.mark.parametrize("bound", range(4))
-def test_every_pair_of_short_texts(bound: int) -> None:
-    for x, y in product(TEXTS, TEXTS):
-        assert few_edits(x, y, bound) == (edits(x, y) <= bound), (x, y)
-
-
 # -- cost ----------------------------------------------------------------------------------------------------
 
 PRICED = [*OT, "dual"]
@@ -426,7 +387,7 @@ def test_only_sizes_count_and_so_many_times_a_sample_cost_as_the_whole(engine: s
 def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     wire = Wire()
     a, b = (engine_named(engine).set_up(side, Fixed(side.value)) for side in Side)
-    run_pair(a, b, wire)
+    run_pair(a, b, wire=wire)
     # Hellos with halves of a key; for the base OTs a point and, for each, a point, two keys of ML-KEM-768
     # with one ρ and two ciphertexts; 128/k bits an OT of the extension; in both directions two seeds a base
     # OT.
@@ -465,7 +426,7 @@ def evaluate_often(engine: Renewing, times: int) -> tuple[Lasting, Lasting, Wire
                 deltas.append(session.made.ot.sender.delta.tobytes())
         return session
 
-    a, b = run_pair(party(Side.A), party(Side.B), wire)
+    a, b = run_pair(party(Side.A), party(Side.B), wire=wire)
     return a, b, wire, deltas
 
 

@@ -60,7 +60,7 @@ def evaluated(
     wire, over = Wire(), Blocks.whole(len(rows[0].real), len(rows[1].real))
     parties = world.parties(circuit, over, *rows, sides=world.fresh())
     try:
-        found = run_pair(wrap(parties[0], 0), wrap(parties[1], 1), wire)
+        found = run_pair(wrap(parties[0], 0), wrap(parties[1], 1), wire=wire)
     except (PeerError, UnequalError) as error:
         return Ended(error, None, wire)
     return Ended(None, found[list(Side).index(honest)], wire)
@@ -315,7 +315,7 @@ def test_a_delta_of_zero_makes_no_other_digest_fit(
     over, wire = Blocks.whole(5, 5), Wire()
     both = [ENGINE.evaluate(own, NEAR, over, rows) for own, rows in zip(made, made_up(), strict=True)]
     with garbling(change, cheat), pytest.raises(UnequalError) as raised:
-        run_pair(both[0], both[1], wire)
+        run_pair(both[0], both[1], wire=wire)
     require_refused(Ended(raised.value, None, wire), cheat)
 
 
@@ -363,7 +363,7 @@ def test_labels_differ_by_delta_where_a_bit_is_set(piece: int, monkeypatch: pyte
     masks = [random.integers(0, 2, 50, dtype=np.uint8) for _ in shapes]
     sides = [side.ot for side in World("dual").sides]
     parties = [exchange_labels(sides[i], masks[i], known[i], shapes[1 - i]) for i in range(2)]
-    made = run_pair(parties[0], parties[1], wire)
+    made = run_pair(parties[0], parties[1], wire=wire)
     for own in (0, 1):
         delta, mine, theirs = sides[1 - own].sender.delta, made[own], made[1 - own]
         assert (mine.taken_masks == theirs.given_masks ^ times(masks[own], delta)).all()
@@ -383,7 +383,7 @@ def test_choices_that_differ_by_tree_are_refused_before_a_table_is_sent(cheat: S
         if piece == 0:
             continue
         with pytest.raises(PeerError):
-            run_pair(parties[0], parties[1], wire)
+            run_pair(parties[0], parties[1], wire=wire)
         assert len(wire.sizes[cheat.other]) <= 1, "its own choices, and no table"
 
 
@@ -417,7 +417,7 @@ def test_both_garble_everything_and_a_row_has_the_same_labels_in_all_batches(
 
     monkeypatch.setattr(dual_engine, "run_batch", noted)
     left, right = world_of("dual").parties(NEAR, Blocks.whole(100, 100), a, b)
-    run_pair(left, right, wire)
+    run_pair(left, right, wire=wire)
     assert len(batches) > 4
     assert len(labels) == 2
     assert 0.45 < sum(wire.sizes[Side.A]) / wire.bytes < 0.55

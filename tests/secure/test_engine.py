@@ -22,11 +22,13 @@ from accord.secure.circuit import (
     Both,
     Edit,
     Equal,
+    Graded,
     Hamming,
     Input,
     Node,
     Not,
     Or,
+    Reaches,
     SquaredEuclidean,
 )
 from accord.secure.dual.engine import DualEngine
@@ -40,9 +42,12 @@ from tests.rules import worlds
 from tests.secure.engines import CHANGES, EVERY, REAL, World, hostile, replayed, tampered
 from tests.secure.worlds import (
     BITS,
+    CODE,
+    HERE,
     LEAVES,
     POINT,
     TEXT,
+    THERE,
     Fixed,
     blocks,
     random_circuit,
@@ -132,10 +137,15 @@ def test_several_interleaved_batches_and_more_parts_than_one_lookup_holds(
 
 MISSING = [Not(leaf) for leaf in LEAVES if isinstance(leaf, Both)]
 """A dummy lacks every value, and does not match by that."""
+ALIKE = Graded(((And((AtMost(Hamming(BITS), 3), Both(HERE))), 5), (Not(Both(HERE)), 0)), -4)
+SCORES = [
+    Reaches((ALIKE, Graded(((And((Equal(CODE), Both(THERE))), 2),), -1)), least) for least in (-5, -1, 0, 1)
+]
+"""Rows without values do not reach the last, so that no engine need ask whether rows are real."""
 
 
 @pytest.mark.parametrize(
-    "circuit", [*LEAVES, *MISSING, And(()), Not(Or(())), Not(AtMost(Hamming(BITS), 3))], ids=str
+    "circuit", [*LEAVES, *MISSING, *SCORES, And(()), Not(Or(())), Not(AtMost(Hamming(BITS), 3))], ids=str
 )
 def test_dummies_never_match_not_even_each_other(real: World, circuit: Node) -> None:
     random, rows = np.random.default_rng(10), 2 if real.slow else 8

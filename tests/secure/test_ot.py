@@ -37,7 +37,7 @@ from accord.secure.ot import batch as ot_batch
 from accord.secure.ot import compiler
 from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.comparisons import plans, together
-from accord.secure.ot.compiler import Build, compile_circuit
+from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.distance import correction_bytes, unpack_values
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.lookup import (
@@ -66,11 +66,9 @@ from tests.secure.conftest import Sessions
 from tests.secure.encapsulation import given_messages
 from tests.secure.engines import FEW, OT, World, tampered
 from tests.secure.worlds import (
-    AHEAD,
     BITS,
     CODE,
     COSINE,
-    COUNT,
     DICE,
     FAR,
     HERE,
@@ -79,9 +77,6 @@ from tests.secure.worlds import (
     THERE,
     Fixed,
     Traced,
-    blocks,
-    random_circuit,
-    random_score,
     table,
 )
 
@@ -144,19 +139,6 @@ def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:
         assert OwnBit(None) in program.lookups[-1].own
 
 
-def test_lookups_read_only_what_was_made_before_them_and_stay_small() -> None:
-    random = np.random.default_rng(1)
-    for _ in range(60):
-        program = compile_circuit(random_circuit(random), "ot")
-        assert sorted(i for level in program.levels for i in level) == list(range(len(program.lookups)))
-        assert program.levels[-1] == [len(program.lookups) - 1]
-        assert all(lookup.truth.shape == (1 << lookup.bits,) * 2 for lookup in program.lookups)
-        assert all(lookup.bits <= 8 for lookup in program.lookups)
-    leaf = AtMost(AHEAD, 100)
-    once, twice = compile_circuit(And((leaf,)), "ot"), compile_circuit(And((leaf, Not(leaf))), "ot")
-    assert len(once.lookups) == len(twice.lookups), "a comparison that occurs twice is made once"
-
-
 def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -167,13 +149,6 @@ def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
     for circuit in (Reaches(tuple(Graded(((text, 9),), -9) for text in texts), 1), Reaches((part, part), 2)):
         with pytest.raises(UnsupportedError):
             compile_circuit(circuit, "ot")
-
-
-def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
-    build = Build("ot")
-    parts = tuple(Graded(((Edit(Input("t", 5, 9), i), 9 - i), (AtMost(AHEAD, i), -i)), -9) for i in range(3))
-    build.answer(And((Reaches(parts, 1), AtMost(DICE, 0))))
-    assert build.weight == build.finish(None).weight
 
 
 # -- distance ------------------------------------------------------------------------------------------------
@@ -357,87 +332,6 @@ def _is_fair(bits: NDArray[Any]) -> bool:
     return bool((abs(bits.mean(axis=0) - 0.5) <= 6 * 0.5 / np.sqrt(len(bits))).all())
 
 
-# -- random scores -------------------------------------------------------------------------------------------
-
-ONES = Input("ones", 1, LONG.length)
-SCORED = 24
-
-
-def dice(of: Input, count: Input, above: int, below: int) -> Node:
-    """2·below·⟨a, b⟩ ≥ above·(|a| + |b|), as a form whose least and greatest values are known."""
-    low, high = of.length * (2 * above - below), above * of.length
-    return AtMost(Bilinear((Product(of, of, -below),), count, above, above, low, high), 0)
-
-
-def levels_of(random: np.random.Generator) -> list[Node]:
-    """Levels of one similarity, in whatever order."""
-    near, far = int(random.integers(0, 5)), int(random.integers(100, 160))
-    found: list[list[Node]] = [
-        [dice(BITS, COUNT, 1, 2), dice(BITS, COUNT, 4, 10)],
-        [AtMost(Hamming(LONG), near), AtMost(Hamming(LONG), far)],
-        [Equal(CODE)],
-        [
-            AtMost(Hamming(BITS), 0),
-            AtMost(Hamming(BITS), int(random.integers(1, 4))),
-            AtMost(Hamming(BITS), 5),
-        ],
-        [Equal(BITS), Equal(CODE)],
-        [dice(LONG, ONES, 1, 2), dice(LONG, ONES, 17, 40), dice(LONG, ONES, 7, 20)],
-    ]
-    chosen = found[random.integers(len(found))]
-    return chosen if random.random() < 0.7 else chosen[::-1]
-
-
-def people_score(random: np.random.Generator) -> Reaches:
-    """A score in which every level needs a value on both sides."""
-    parts = []
-    for _ in range(random.integers(1, 6)):
-        present, found = Both([HERE, THERE][random.integers(2)]), levels_of(random)
-        weights = random.integers(-20, 20, len(found) + 2, endpoint=True).tolist()
-        levels: list[tuple[Node, int]] = [
-            (And((level, present)), weight) for level, weight in zip(found, weights, strict=False)
-        ]
-        if random.random() < 0.8:
-            levels.append((Not(present), weights[-2] if random.random() < 0.5 else 0))
-        parts.append(Graded(tuple(levels), weights[-1]))
-    low, high = (sum(end(part.weights) for part in parts) for end in (min, max))
-    return Reaches(tuple(parts), int(random.integers(low, high, endpoint=True)))
-
-
-def rows_of(random: np.random.Generator, circuit: Node, side: Side) -> Table:
-    """Rows that are often alike, half of them dummies, with counts that fit their filters."""
-    found = table(random, circuit, side, SCORED, real=0.5)
-    for name, values in found.inputs.items():
-        if name.endswith("here"):
-            values[:] = random.random(values.shape) < 0.7
-        elif name in ("long", "bits", "code"):
-            values[random.random(SCORED) < 0.4] = values[0] if random.random() < 0.5 else 1
-    for count, of in (("ones", "long"), ("count", "bits")):
-        if count in found.inputs and of in found.inputs:
-            found.inputs[count][:] = found.inputs[of].sum(axis=1, keepdims=True)
-    return found
-
-
-@pytest.mark.parametrize("programs", [5, pytest.param(2_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "name", ["ot", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ot silent", "ot field=4"))]
-)
-def test_random_scores_of_people(name: str, programs: int) -> None:
-    world, random = World(name), np.random.default_rng(programs)
-    without = matches = 0
-    for _ in range(programs):
-        people = random.random() < 0.6
-        circuit = (
-            people_score(random) if people else random_score(random, int(random.choice([1, 3, 20, 300])))
-        )
-        a, b = (rows_of(random, circuit, side) for side in Side)
-        lookups = compile_circuit(circuit, "ot").lookups
-        without += bool(lookups) and OwnBit(None) not in lookups[-1].own
-        matches += world.check(circuit, blocks(random, [3, 10, 1], [12, 7, 5], SCORED), a, b)
-    assert without > programs / 10
-    assert matches > programs
-
-
 # -- reading -------------------------------------------------------------------------------------------------
 
 
@@ -567,7 +461,7 @@ def test_pairs_that_stand_alone_give_the_answers_and_bytes_of_stretches_of_one_r
             monkeypatch.setattr(ot_batch, "stands_alone", lambda batch: False)
         sides, wire = fresh(engine.settings), Wire()
         parties = [engine.evaluate(of, circuit, over, own) for of, own in zip(sides, tables, strict=True)]
-        found, other = run_pair(parties[0], parties[1], wire)
+        found, other = run_pair(parties[0], parties[1], wire=wire)
         digests.add(wire.digest)
         assert (found == match(circuit, over, *tables)).all()
         assert (found == other).all()
@@ -671,13 +565,13 @@ def test_the_wire_is_the_one_that_was_agreed_on(name: str, circuit: Node, digest
     wire = Wire()
     made = fresh(OT[name], wire)
     a, b = counted_table(20, 3), counted_table(30, 7)
-    run_pair(*both(made, circuit, Blocks.whole(20, 30), a, b), wire)
+    run_pair(*both(made, circuit, Blocks.whole(20, 30), a, b), wire=wire)
     assert wire.digest == digest
 
 
 def fresh(settings: Settings = USUAL, wire: Wire | None = None) -> OtSessions:
     engine = OtEngine(settings)
-    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire)
+    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire=wire)
 
 
 def test_bits_after_the_last_answer_and_padding_that_is_not_zero_are_refused() -> None:

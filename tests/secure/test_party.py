@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-
-import numpy as np
 import pytest
 
 from accord.errors import PeerError
@@ -19,12 +15,9 @@ from accord.secure.party import (
     interleave,
     meter_party,
     receive,
-    run,
     run_pair,
-    send,
 )
 from accord.side import Side
-from benchmarks.engines import SocketChannel
 
 
 def asks(question: bytes) -> Party[bytes]:
@@ -45,7 +38,7 @@ def does(*effects: Send | Receive) -> Party[None]:
 
 def test_both_results_come_back_and_the_wire_is_recorded() -> None:
     wire, meter = Wire(), Meter()
-    assert run_pair(meter_party(asks(b"abc"), meter), echoes(3), wire) == (b"cba", 3)
+    assert run_pair(meter_party(asks(b"abc"), meter), echoes(3), wire=wire) == (b"cba", 3)
     assert wire.sizes == {Side.A: [3], Side.B: [3]}
     assert (wire.bytes, wire.messages, wire.rounds) == (6, 2, 2)
     assert (meter.sent, meter.received, meter.messages) == (3, 3, 2)
@@ -57,7 +50,7 @@ def test_the_digest_sees_content_direction_and_cuts() -> None:
         sends, receives = [Send(part) for part in said], [Receive(len(part)) for part in said]
         for pair in ((sends, receives), (receives, sends)):
             wire = Wire()
-            run_pair(does(*pair[0]), does(*pair[1]), wire)
+            run_pair(does(*pair[0]), does(*pair[1]), wire=wire)
             digests.add(wire.digest)
     assert len(digests) == 6
 
@@ -87,29 +80,10 @@ def test_interleaved_parties_give_their_results_in_order(window: int) -> None:
         a, b = run_pair(
             interleave((asks(q) for q in questions), window),
             interleave((echoes(len(q)) for q in questions), window),
-            wire,
+            wire=wire,
         )
         assert a == [q[::-1] for q in questions]
         assert b == [len(q) for q in questions]
         assert wire.rounds == 2 * -(-count // window)
     driven = interleave(iter([asks(b"1"), asks(b"2"), asks(b"3")]), 2)
     assert [type(next(driven)) for _ in range(3)] == [Send, Send, Receive], "they overlap"
-
-
-def test_over_sockets_two_parties_that_both_send_much_do_not_block_each_other() -> None:
-    size = 1 << 23
-
-    def party() -> Party[int]:
-        yield from send(np.zeros(size, dtype=np.uint8))
-        return len((yield from receive(size)))
-
-    channels = [SocketChannel(end) for end in socket.socketpair()]
-    results: list[int] = []
-    threads = [threading.Thread(target=lambda c=c: results.append(run(party(), c))) for c in channels]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert results == [size, size]
-    for channel in channels:
-        channel.close()

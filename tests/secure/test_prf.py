@@ -18,7 +18,7 @@ from accord.secure.okvs.store import Encoder, Layout
 from accord.secure.party import Effect, Party, Send, Wire, receive, run_pair
 from accord.secure.prf import oblivious, programmed
 from accord.secure.prf.binned import Binned, binned_bytes
-from accord.secure.prf.oblivious import BLOCK, Clear, Function, Oblivious, Points, Seeds, asked_bytes, expand
+from accord.secure.prf.oblivious import BLOCK, Clear, Function, Oblivious, Points, Seeds, asked_bytes
 from accord.secure.prf.programmed import fetch, program, programmed_bytes
 from accord.secure.transfer.extension import Receiver, Tile
 from accord.secure.transfer.permutation import Permutation
@@ -82,7 +82,7 @@ def link(
     """The values of what is asked for, and of what is listed."""
     both = [Oblivious(one, Fixed(f"{seed}{one.value}"), TINY) for one in (side, side.other)]
     asks, answers = asker(both[0], asked), lister(both[1], len(asked), listed)
-    return run_pair(asks, answers, wire) if side is Side.A else run_pair(answers, asks, wire)[::-1]
+    return run_pair(asks, answers, wire=wire) if side is Side.A else run_pair(answers, asks, wire=wire)[::-1]
 
 
 @pytest.mark.parametrize("side", list(Side))
@@ -102,7 +102,7 @@ def test_many_parts_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "store_shape", lambda points: store_shape(points, part=64))
     told, wire, (a, b) = list[int](), Wire(), ends()
     both = asker(a, items(0, 500), told.append), lister(b, 500, items(250, 900), told.append)
-    asked, found = run_pair(*both, wire)
+    asked, found = run_pair(*both, wire=wire)
     assert (asked[250:] == found[:250]).all()
     assert sum(told) == 500 + 650
     shape = store_shape(500, part=64)
@@ -110,7 +110,7 @@ def test_many_parts_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wire.sizes[Side.A].count(BLOCK * shape.cells) >= shape.parts
     what, wire = values(400, 5), Wire()
     fetched = fetches(Clear(), items(0, 300), 400, 5), programs(Clear(), 300, items(100, 500), what)
-    assert (run_pair(*fetched, wire)[0][100:] == what[:200]).all()
+    assert (run_pair(*fetched, wire=wire)[0][100:] == what[:200]).all()
     assert len(wire.sizes[Side.B]) == 1 + store_shape(400, part=64).parts > 2
 
 
@@ -124,7 +124,7 @@ def test_what_is_sent_depends_on_the_number_of_points_and_on_chance() -> None:
     assert len({wire.digest for wire in wires}) == 3
     for count in (1, 30):
         wire, (a, b) = Wire(), [Oblivious(side, Fixed(side.value)) for side in Side]
-        run_pair(asker(a, items(0, count)), lister(b, count, items(0, 3)), wire)
+        run_pair(asker(a, items(0, count)), lister(b, count, items(0, 3)), wire=wire)
         assert wire.bytes == asked_bytes(count)
 
 
@@ -175,15 +175,6 @@ def test_a_point_is_a_polynomial_under_the_permutation() -> None:
     total = product(product(5 | 6 << 64, rho) ^ 7, rho)
     expected = pi.apply(words(total), "x")[0] ^ words(total)[0]
     assert (Clear().points(np.array([[5, 6, 7]], np.uint64))[0] == expected).all()
-
-
-def test_seeds_are_expanded_block_by_block() -> None:
-    pi, seeds = Permutation(), items(1, 4, 2)
-    whole = expand(pi, seeds, np.zeros(3, np.int32), 12)
-    for number in range(3):
-        part = expand(pi, seeds, np.full(3, number, np.int32), 4)
-        assert (whole[:, 4 * number : 4 * number + 4] == part).all()
-    assert len(np.unique(whole)) == whole.size
 
 
 @given_messages()
@@ -281,7 +272,9 @@ def test_one_vole_serves_several_sets(side: Side) -> None:
     ]
     one = asks_bins(both[side], sets)
     other = answers_bins(both[side.other], [(bins, own, at) for own, at, bins in sets])
-    asked, found = run_pair(one, other, wire) if side is Side.A else run_pair(other, one, wire)[::-1]
+    asked, found = (
+        run_pair(one, other, wire=wire) if side is Side.A else run_pair(other, one, wire=wire)[::-1]
+    )
     for mine, theirs in zip(asked, found, strict=True):
         assert (mine == theirs).all()
     assert wire.sizes[side][-3:] == [BLOCK * bins for _, _, bins in sets]
@@ -293,14 +286,14 @@ def test_sizes_over_bins_are_known_before_and_questions_are_drawn_for_bins_witho
         wire, (one, other) = Wire(), binned(bins, USUAL)
         own = items(0, 1)
         run_pair(
-            asks_bins(one, [(own, places(0), bins)]), answers_bins(other, [(bins, own, places(0))]), wire
+            asks_bins(one, [(own, places(0), bins)]), answers_bins(other, [(bins, own, places(0))]), wire=wire
         )
         assert wire.bytes == binned_bytes(bins)
     said = set()
     for seed in (1, 2):
         one, other = Binned(Side.A, Seeded(seed), 10, TINY), Binned(Side.B, Fixed("B"), 10, TINY)
         wire, nothing = Wire(), (items(0, 0), places(), 10)
-        run_pair(asks_bins(one, [nothing]), answers_bins(other, [(10, items(0, 1), places(0))]), wire)
+        run_pair(asks_bins(one, [nothing]), answers_bins(other, [(10, items(0, 1), places(0))]), wire=wire)
         said.add(wire.digest)
     assert len(said) == 2
 

@@ -92,7 +92,7 @@ def opened(
     left, right = (
         engine.open(side, held, over, rows) for side, rows in zip(world.sides, (mine, theirs), strict=True)
     )
-    nothing, found = run_pair(left, right, wire)
+    nothing, found = run_pair(left, right, wire=wire)
     rows = np.arange(count)
     assert len(nothing) == 0
     expected = np.flatnonzero(evaluate(circuit, a.inputs, b.inputs, rows, rows) & there)
@@ -316,7 +316,7 @@ class Given:
             engine.open(side, circuit, self.blocks, rows)
             for side, rows in zip(world.sides, both, strict=True)
         )
-        shares = run_pair(left, right, wire)
+        shares = run_pair(left, right, wire=wire)
         assert all(is_found(circuit, share, self.count) for share in shares)
         assert np.array_equal((shares[0] + shares[1])[0] % (1 << self.of.bits), self.sums)
         return circuit, *shares

@@ -122,7 +122,7 @@ class Pair:
     receiver: SilentReceiver
 
     def feed(self, wire: Wire | None = None) -> None:
-        run_pair(self.sender.feed(), self.receiver.feed(), wire)
+        run_pair(self.sender.feed(), self.receiver.feed(), wire=wire)
 
     def take(self, count: int) -> tuple[Words, Words, Words, Words]:
         """Choices, corrections and both ends' rows, after a look at the contract."""
@@ -321,7 +321,7 @@ class VolePair:
 
     def take(self, count: int) -> tuple[Words, Words, Words]:
         """a, b and c, after a look at the contract."""
-        (a, c), (b,) = run_pair(self.receiver.take(count), self.sender.take(count), self.wire)
+        (a, c), (b,) = run_pair(self.receiver.take(count), self.sender.take(count), wire=self.wire)
         assert a.shape == b.shape == c.shape == (count, 2)
         assert (c == b ^ times(np.ascontiguousarray(a), self.sender.delta)).all()
         return a, b, c

@@ -226,7 +226,7 @@ def test_rows_differ_by_delta_and_sizes_are_known(ends: tuple[Session, Session],
     a, b = ends
     wire, choices, head = Wire(), chosen(count), np.array([5, 6], np.uint64)
     t, (q, came) = run_pair(
-        choose(a.receiver, choices, count, Seeded(1), head), offer(b.sender, count, 2), wire
+        choose(a.receiver, choices, count, Seeded(1), head), offer(b.sender, count, 2), wire=wire
     )
     bits = np.unpackbits(choices.view(np.uint8), bitorder="little")[:count]
     assert (q == t ^ bits[:, None].astype(np.uint64) * b.sender.delta).all()
@@ -458,7 +458,7 @@ def receiver() -> Party[Any]:
 
 def test_the_receiver_has_the_chosen_key_of_each_pair() -> None:
     wire = Wire()
-    pairs, chosen = run_pair(sender(), receiver(), wire)
+    pairs, chosen = run_pair(sender(), receiver(), wire=wire)
     assert (chosen == pairs[PLACES]).all()
     assert (chosen != pairs[OTHERS]).any(axis=1).all()
     assert len({key.tobytes() for pair in pairs for key in pair}) == 2 * COUNT

@@ -132,7 +132,7 @@ class _Driven:
         return self.party.send(buffer)
 
 
-def run_pair(a: Party[T], b: Party[U], wire: Wire | None = None) -> tuple[T, U]:
+def run_pair(a: Party[T], b: Party[U], *, wire: Wire | None = None) -> tuple[T, U]:
     """Drive both sides in this thread and return both results."""
     left, right = _Driven(Side.A, a), _Driven(Side.B, b)
     try:

@@ -156,7 +156,7 @@ def _run(
     b = make_mine(releases[Side.B], right, left.size, entropy.stream("B"))
     wire, task = Wire(), agreement.task
     parties = [task.protocol.party(task, mine, engine) for mine in (a, b)]
-    outcome, other = run_pair(parties[0], parties[1], wire)
+    outcome, other = run_pair(parties[0], parties[1], wire=wire)
     filled = {mine.side: mine.slots.filled for mine in (a, b) if task.protocol.padded}
     figure = Trial(
         matches=len(outcome.pairs),
