@@ -37,7 +37,7 @@ from accord.run.interrupts import hold_interrupts
 from accord.run.link import get_ready, reopen
 from accord.run.request import Output, Resumption
 from accord.run.stages import Linked, begin, go_on
-from accord.secure.party import Party
+from accord.secure.party import Party, Send
 from accord.side import Side
 from accord.spill import Scratch, Spilled, _failed
 from accord.state.files import write_private
@@ -143,11 +143,20 @@ def test_a_partner_that_stops_before_it_is_ready_takes_no_run_away(tmp_path: Pat
         faults.link(both, Wire(told=True))
     assert [len(office.ledger.runs()) for office in both.values()] == [0, 1]
     name = faults.the_run(both)
-    with reopen(both[Side.A].state, name) as own:
-        party = go_on(*own, Line())
-        next(party)
+    with reopen(both[Side.A].state, name) as own, reopen(both[Side.B].state, name) as partner:
+        mine, theirs = go_on(*own, Line()), go_on(*partner, Line())
+        hello = next(mine)
+        next(theirs)
+        assert isinstance(hello, Send)
+        answer = theirs.send(hello.buffer)
+        assert isinstance(answer, Send)
+        next(mine)
+        # It says its size and waits for the partner's.
+        mine.send(answer.buffer)
+        next(mine)
         with pytest.raises(StoppedError):
-            party.throw(StoppedError(partner="bob", reason="it was interrupted", mend=""))
+            mine.throw(StoppedError(partner="bob", reason="it was interrupted", mend=""))
+        theirs.close()
     assert open_run(both[Side.A].state, name).manifest.state == "waits"
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
