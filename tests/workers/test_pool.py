@@ -1,7 +1,8 @@
 """How many workers there are and who they are, and what becomes of a run when one of them fails."""
 
-from __future__ import gc
+from __future__ import annotations
 
+import gc
 import importlib.util
 import mmap
 import os
