@@ -45,7 +45,11 @@ class Cluster:
 
     def workers(self) -> list[int]:
         """The processes of workers on this cluster."""
-        return [pid for pid in _pids() if _runs(pid, "ray::RayWorker") and _runs(_parent(pid), self.address)]
+        listed = subprocess.check_output(["ps", "-ww", "-eo", "pid=,ppid=,args="], text=True)
+        rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+        commands = {pid: command for pid, _, command in rows}
+        here = {pid for pid, command in commands.items() if self.address in command}
+        return [int(pid) for pid, parent, command in rows if "ray::RayWorker" in command and parent in here]
 
     def require_empty(self) -> None:
         """Nobody works here, at the latest in a little while."""
@@ -53,24 +57,6 @@ class Cluster:
         while left := self.workers():
             assert time.monotonic() < until, f"left: {left}"
             time.sleep(0.1)
-
-
-def _pids() -> list[int]:
-    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
-
-
-def _runs(pid: int, what: str) -> bool:
-    try:
-        return what.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return 0
 
 
 def require_ray() -> None:
