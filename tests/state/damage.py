@@ -6,15 +6,16 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 from accord.state.folder import State
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 
 
-def flip(content: bytes, at: int = -1) -> bytes:
+def flip(content: bytes, at: int = -1, bits: int = 1) -> bytes:
     changed = bytearray(content)
-    changed[at] ^= 1
+    changed[at] ^= bits
     return bytes(changed)
 
 
@@ -23,3 +24,9 @@ def change(state: State, table: str, column: str, where: str, new: Callable[[byt
     with closing(sqlite3.connect(state.database.path)) as db, db:
         ((old,),) = db.execute(f"SELECT {column} FROM {table} {where}").fetchall()  # noqa: S608
         db.execute(f"UPDATE {table} SET {column} = ? {where}", (new(old),))  # noqa: S608
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """The content of every file of a folder but locks."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

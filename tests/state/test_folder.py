@@ -18,10 +18,10 @@ from accord.state.files import write_private
 from accord.state.folder import State, open_state, require_private
 from accord.state.inspection import Inspection, uses_of
 from accord.state.log import LONG
-from accord.state.register import PartnerAdded, RunChanged
+from accord.state.register import PartnerAdded, RunChanged, RunForgotten
 from tests.run import faults
 from tests.run.faults import Wire
-from tests.state.damage import change, flip
+from tests.state.damage import change, everything, flip
 
 
 def test_the_folder_is_the_one_named_or_the_users_own(
@@ -37,12 +37,6 @@ def test_the_folder_is_the_one_named_or_the_users_own(
         open_state(tmp_path / "file" / "state", {})
 
 
-def test_names_that_leave_the_folder_are_refused() -> None:
-    for run in ("", ".", "..", "../x", "a/b", "-x", "a" * 65, "a b", "é"):
-        with pytest.raises(UsageError):
-            State(Path("/nowhere")).run(run)
-
-
 @pytest.fixture
 def kept(tmp_path: Path) -> State:
     """A state folder with something in it."""
@@ -53,6 +47,15 @@ def kept(tmp_path: Path) -> State:
     return state
 
 
+def require_refused(state: State, run: bool = True) -> None:
+    """Neither the folder of the run nor the whole one is trusted."""
+    with pytest.raises(StateError):
+        open_state(state.folder, {})
+    if run:
+        with pytest.raises(StateError):
+            require_private(state.run("r1"))
+
+
 def test_folders_of_runs_are_closed_and_removed_alone(kept: State) -> None:
     folders = (kept.folder, kept.folder / "runs", kept.run("r1"), kept.create_run("r1"))
     assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}
@@ -61,6 +64,9 @@ def test_folders_of_runs_are_closed_and_removed_alone(kept: State) -> None:
     assert not kept.remove_run("r1")
     assert not kept.run("r1").exists()
     assert other.exists()
+    for run in ("", ".", "..", "../x", "a/b", "-x", "a" * 65, "a b", "é"):
+        with pytest.raises(UsageError):
+            kept.run(run)
 
 
 @pytest.mark.parametrize("name", ["identity.pem", "runs", "runs/r1/journal", "runs/r1/inner"])
@@ -78,37 +84,36 @@ def test_what_is_open_to_others_is_not_trusted(kept: State, name: str) -> None:
         require()
 
 
-def test_a_folder_of_others_or_that_they_may_write_into_is_not_trusted(
+def test_folders_of_others_links_and_pipes_are_not_trusted(
     kept: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept.folder.chmod(0o775)
-    with pytest.raises(StateError):
-        open_state(kept.folder, {})
+    require_refused(kept, run=False)
     kept.folder.chmod(0o755)
     open_state(kept.folder, {})
-    real = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
-    with pytest.raises(StateError):
-        open_state(kept.folder, {})
-    with pytest.raises(StateError):
-        require_private(kept.run("r1"))
-
-
-def test_links_and_pipes_are_not_trusted(kept: State) -> None:
+    with monkeypatch.context() as patch:
+        real = os.geteuid()
+        patch.setattr(os, "geteuid", lambda: real + 1)
+        require_refused(kept)
     strange, database = kept.run("r1") / "strange", kept.folder / "state.sqlite"
-    for make in (partial(strange.symlink_to, kept.identity), partial(os.mkfifo, strange)):
-        make()
-        with pytest.raises(StateError):
-            require_private(kept.run("r1"))
-        strange.rename(database)
-        with pytest.raises(StateError):
-            open_state(kept.folder, {})
-        database.unlink()
+    for make in (Path.symlink_to, lambda path, _: os.mkfifo(path)):
+        for path in (strange, database):
+            make(path, kept.identity)
+        require_refused(kept)
+        for path in (strange, database):
+            path.unlink()
     open_state(kept.folder, {})
+    require_private(kept.run("r1"))
 
 
-def test_nothing_is_written_through_a_link(kept: State, tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_or_into_a_full_folder(
+    kept: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither a link in the place of the file nor one in the place of what is written beside it."""
+
+    def full(handle: int) -> None:
+        raise faults.full()
+
     precious = tmp_path / "precious"
     precious.write_text("mine")
     (kept.folder / f".identity.pem.{os.getpid()}").symlink_to(precious)
@@ -116,14 +121,6 @@ def test_nothing_is_written_through_a_link(kept: State, tmp_path: Path) -> None:
     assert precious.read_text() == "mine"
     assert kept.identity.read_bytes() == b"new"
     assert not kept.identity.is_symlink()
-
-
-def test_a_folder_that_takes_nothing_is_found_before_any_work(
-    kept: State, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(handle: int) -> None:
-        raise faults.full()
-
     kept.require_writable()
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StateError):
@@ -161,23 +158,30 @@ def inspect(state: State) -> Inspection:
     return inspect_state(State(state.folder))
 
 
-def told(state: State) -> list[str]:
-    return [str(damage) for damage in inspect(state).damages]
+def places(state: State) -> list[str]:
+    """Where there is damage."""
+    return [damage.place for damage in inspect(state).damages]
 
 
-def done(state: State) -> Path:
+def places_with(state: State, path: Path, content: bytes | None) -> list[str]:
+    """Where there is damage if a file has this content, or is gone. It is put back."""
+    before = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        write_private(path, content)
+    found = places(state)
+    write_private(path, before)
+    return found
+
+
+def finished(state: State) -> Path:
     """The folder of the run that is done."""
-    (found,) = (state.folder / "runs").glob("*/receipt")
-    return found.parent
-
-
-def files(state: State) -> dict[Path, bytes]:
-    paths = [path for path in state.folder.rglob("*") if path.is_file() and path.name != "lock"]
-    return {path: path.read_bytes() for path in paths}
+    (receipt,) = (state.folder / "runs").glob("*/receipt")
+    return receipt.parent
 
 
 def test_a_whole_folder_has_no_damage_and_stays_as_it_is(state: State, tmp_path: Path) -> None:
-    before = files(state)
+    before = everything(state.folder)
     found = inspect(state)
     assert (found.damages, found.removed, found.whole) == ([], [], True)
     with state.database.reading() as read:
@@ -188,21 +192,34 @@ def test_a_whole_folder_has_no_damage_and_stays_as_it_is(state: State, tmp_path:
     assert all(what and meaning for what, meaning, _ in uses.values())
     assert len(found.kept) == len(found.runs) == 2
     assert found.read > LONG
-    assert files(state) == before
+    assert everything(state.folder) == before
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert told(State(empty)) == []
+    assert places(State(empty)) == []
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.parametrize(("column", "number"), [("body", 1), ("link", 5), ("body", 0), ("link", 0)])
+def test_a_run_that_is_forgotten_meanwhile_is_not_told(state: State) -> None:
+    found = Inspection(State(state.folder))
+    shutil.rmtree(state.folder / "runs")
+    (state.folder / "contents").rename(state.folder / "elsewhere")
+    found.inspect()
+    assert len(found.damages) == 3
+    with state.database.writing() as write:
+        for name in write.register.runs:
+            write.add(RunForgotten(name))
+    found.settle()
+    assert found.damages == []
+
+
+@pytest.mark.parametrize(("column", "number"), [("body", 1), ("link", 5), ("body", -1), ("link", -1)])
 def test_one_entry_is_told_apart_from_all_others(state: State, column: str, number: int) -> None:
-    """The others are as they were, and what they name is inspected. Entry 0 is the last."""
+    """The others are as they were, and what they name is inspected. The last entry is -1."""
     with state.database.reading() as read:
         last = read.register.position.number
-    at = number or last
+    at = last if number < 0 else number
     change(state, "entries", column, f"WHERE number = {at}")
-    receipt = done(state) / "receipt"
+    receipt = finished(state) / "receipt"
     receipt.write_bytes(flip(receipt.read_bytes(), 70))
     found = inspect(state)
     assert not found.whole
@@ -211,83 +228,70 @@ def test_one_entry_is_told_apart_from_all_others(state: State, column: str, numb
     assert all(f" {at:,} " in problem for problem in entries)
     assert found.entries == last - 1
     assert found.contents > 3
-    assert any(str(one).startswith(f"runs/{receipt.parent.name}/receipt: ") for one in found.damages)
+    assert f"runs/{receipt.parent.name}/receipt" in {one.place for one in found.damages}
 
 
 @pytest.mark.parametrize("name", ["slots", "looks", "noise"])
 def test_a_content(state: State, name: str) -> None:
     """A content that no entry names may be the one that is missing: it stays."""
     with state.database.reading() as read:
-        known, (release,) = next(iter(read.register.runs.values())), read.register.releases
-    digest = release.noise or "" if name == "noise" else known.contents[name]
-    runs = [path.name for path in (state.folder / "runs").iterdir()] if name == "noise" else [known.name]
-    path = state.folder / "contents" / digest
-    where = f"WHERE hex(digest) = '{digest.upper()}'"
-    if path.exists():
-        path.write_bytes(flip(path.read_bytes()))
-    else:
-        change(state, "contents", "content", where)
-    (line,) = told(state)
-    assert f"the {name} of " in line
-    assert all(run in line for run in runs)
-    if path.exists():
-        path.unlink()
-    else:
-        change(state, "contents", "digest", where)
-    found = inspect(state)
-    assert any(f"the {name} of " in one.problem for one in found.damages)
-    assert found.removed == []
+        run, (release,) = next(iter(read.register.runs.values())), read.register.releases
+    digest = release.noise or "" if name == "noise" else run.contents[name]
+    path, where = state.folder / "contents" / digest, f"WHERE hex(digest) = '{digest.upper()}'"
+    long = path.exists()
+    for column in ("content", "digest"):
+        if not long:
+            change(state, "contents", column, where)
+        elif column == "content":
+            path.write_bytes(flip(path.read_bytes()))
+        else:
+            path.unlink()
+        found = inspect(state)
+        assert [(damage.digest, damage.run) for damage in found.damages] == [(digest, run.name)]
+        assert found.removed == []
 
 
 def test_the_files_of_runs(state: State) -> None:
     """A journal, the folder of an unknown run, and a receipt, which is written again."""
-    known = done(state)
     for path in (state.folder / "runs").glob("*/journal"):
-        content, place = path.read_bytes(), f"runs/{path.parent.name}/journal: "
-        for at in (0, 30, -1):
-            path.write_bytes(flip(content, at))
-            assert [line.startswith(place) for line in told(state)] == [True]
-        path.unlink()
-        assert [line.startswith(place) for line in told(state)] == [True]
-        path.write_bytes(content)
-    shutil.copytree(known, known.with_name("unknown"))
-    (line,) = told(state)
-    assert line.startswith("runs/unknown: ")
-    shutil.rmtree(known.with_name("unknown"))
-    receipt = known / "receipt"
+        content, place = path.read_bytes(), f"runs/{path.parent.name}/journal"
+        for damaged in (*(flip(content, at) for at in (0, 30, -1)), None):
+            assert places_with(state, path, damaged) == [place]
+    run = finished(state)
+    shutil.copytree(run, run.with_name("unknown"))
+    assert places(state) == ["runs/unknown"]
+    shutil.rmtree(run.with_name("unknown"))
+    receipt = run / "receipt"
     content = receipt.read_bytes()
-    receipt.write_bytes(flip(content, 100))
-    (line,) = told(state)
-    assert line.startswith(f"runs/{known.name}/receipt: ")
+    assert places_with(state, receipt, flip(content, 100)) == [f"runs/{run.name}/receipt"]
     receipt.unlink()
-    assert told(state) == []
+    assert places(state) == []
     assert receipt.read_bytes() == content
     with state.database.writing() as write:
         changed = write.keep(content.replace(b'"matches": ', b'"matches": 1', 1))
-        write.add(RunChanged(known.name, {}, {"receipt": changed}))
-    assert any(known.name in line for line in told(state))
+        write.add(RunChanged(run.name, {}, {"receipt": changed}))
+    assert run.name in {damage.run for damage in inspect(state).damages}
 
 
 def test_the_file_of_the_database(state: State) -> None:
-    content = state.database.path.read_bytes()
-    page = bytearray(content)
+    path = state.database.path
+    content = path.read_bytes()
     # The header of the second page: that of a table.
-    page[4096 + 3 : 4096 + 5] = b"\xff\xff"
-    for damaged in (b"no database" * 500, content[:4096], content[: len(content) // 2], b"", bytes(page)):
-        state.database.path.write_bytes(damaged)
-        assert any(line.startswith("state.sqlite: ") for line in told(state)), len(damaged)
+    page = content[: 4096 + 3] + b"\xff\xff" + content[4096 + 5 :]
+    for damaged in (b"no database" * 500, content[:4096], content[: len(content) // 2], b"", page):
+        assert "state.sqlite" in places_with(state, path, damaged), len(damaged)
     for statement in ("UPDATE head SET number = number + 1", "DELETE FROM entries WHERE number IN (2, 3)"):
-        state.database.path.write_bytes(content)
-        with closing(sqlite3.connect(state.database.path)) as db, db:
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path)) as db, db:
             db.execute(statement)
-        lines = told(state)
-        assert any(line.startswith("state.sqlite: ") for line in lines)
-    assert any("2 to 3" in line for line in lines)
-    state.database.path.unlink()
-    lines = told(state)
-    assert lines[0].startswith("state.sqlite: ")
-    assert sum(line.startswith("runs/") for line in lines) == 2
-    assert not state.database.path.exists()
+        damages = inspect(state).damages
+        assert "state.sqlite" in {damage.place for damage in damages}
+    assert any("2 to 3" in damage.problem for damage in damages)
+    path.unlink()
+    first, *others = places(state)
+    assert first == "state.sqlite"
+    assert sum(place.startswith("runs/") for place in others) == 2
+    assert not path.exists()
 
 
 def test_leftovers_of_a_killed_process_are_removed(state: State) -> None:
@@ -296,12 +300,9 @@ def test_leftovers_of_a_killed_process_are_removed(state: State) -> None:
     left.write_bytes(b"left")
     (state.folder / "contents" / ".half").write_bytes(b"left")
     state.create_run("empty")
-    journal = done(state) / "journal"
-    content = journal.read_bytes()
-    journal.write_bytes(flip(content))
-    assert inspect(state).removed == []
+    journal = finished(state) / "journal"
+    assert places_with(state, journal, flip(journal.read_bytes()))
     assert left.exists()
-    journal.write_bytes(content)
     found = inspect(state)
     assert found.damages == []
     assert found.removed == ["runs/empty", "contents/.half", f"contents/{left.name}"]
@@ -318,15 +319,10 @@ def test_the_identity_and_the_card_of_a_partner(state: State, tmp_path: Path) ->
         at = content.index(f"-----END {part}".encode()) - 20
         bent.append(content[:at] + (b"A" if content[at : at + 1] != b"A" else b"B") + content[at + 1 :])
     for damaged in bent:
-        state.identity.unlink()
-        if damaged is not None:
-            write_private(state.identity, damaged)
-        (line,) = told(state)
-        assert line.startswith("identity.pem: ")
-        write_private(state.identity, content)
+        assert places_with(state, state.identity, damaged) == ["identity.pem"]
     with state.database.writing() as write:
         partner = write.register.partners["bob"]
         bad = partner[:200] + ("A" if partner[200] != "A" else "B") + partner[201:]
         write.add(PartnerAdded("bob", bad))
-    (line,) = told(state)
-    assert "bob" in line
+    (damage,) = inspect(state).damages
+    assert "bob" in damage.problem

@@ -9,7 +9,6 @@ import resource
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,6 +27,7 @@ from accord.state.register import (
 )
 from tests.run import faults
 from tests.spent import SpentError
+from tests.state.damage import flip
 
 
 def add_partners(folder: Path, *names: str) -> Database:
@@ -38,16 +38,12 @@ def add_partners(folder: Path, *names: str) -> Database:
     return database
 
 
-def charged(run: str, **more: Any) -> RunCharged:
-    return RunCharged(run, "event", "north", "p", "agreement", "2026-11-17", True, "key", **more)
-
-
-def known(database: Database) -> Register:
+def read_register(database: Database) -> Register:
     with database.reading() as state:
         return state.register
 
 
-def content(database: Database, digest: str) -> bytes:
+def read_content(database: Database, digest: str) -> bytes:
     with database.reading() as state:
         return state.content(digest, "something")
 
@@ -62,41 +58,37 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("statement", CHANGES)
-def test_every_change_is_noticed(tmp_path: Path, statement: str) -> None:
+def test_every_change_of_the_database_is_noticed(tmp_path: Path) -> None:
+    """Also bits of its header, another log, text, and a file that is gone though runs are here."""
     database = add_partners(tmp_path, "p1", "p2", "p3")
-    assert database.path.stat().st_mode & 0o777 == 0o600
-    with closing(sqlite3.connect(database.path)) as db, db:
-        db.execute(statement)
-    with pytest.raises(DamagedError):
-        known(Database(tmp_path))
+    path, whole = database.path, database.path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
 
-
-def test_a_file_that_is_no_database_or_another_is_refused(tmp_path: Path) -> None:
-    """A header with another bit, another log, text, and a file that is gone though runs are here."""
-    database = add_partners(tmp_path, "p1", "p2")
-    other = add_partners(tmp_path / "other", "q1", "q2")
-    known(database)
-    for at in (18, 19, 52, 55, 64):
-        header = bytearray(database.path.read_bytes())
-        header[at] ^= 2
-        other.path.write_bytes(header)
+    def require_damaged(database: Database) -> None:
         with pytest.raises(DamagedError):
-            known(other)
-    database.path.write_bytes(add_partners(tmp_path / "third", "r1", "r2").path.read_bytes())
-    with pytest.raises(DamagedError):
-        known(database)
-    database.path.write_text("hello, this is not a database, but some text of some length" * 20)
-    with pytest.raises(DamagedError):
-        known(database)
+            read_register(database)
+
+    for statement in CHANGES:
+        path.write_bytes(whole)
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute(statement)
+        require_damaged(Database(tmp_path))
+    for at in (18, 19, 52, 55, 64):
+        path.write_bytes(flip(whole, at, 2))
+        require_damaged(Database(tmp_path))
+    path.write_bytes(whole)
+    read_register(database)
+    path.write_bytes(add_partners(tmp_path / "other", "q1", "q2").path.read_bytes())
+    require_damaged(database)
+    path.write_text("hello, this is not a database, but some text of some length" * 20)
+    require_damaged(database)
     with pytest.raises(StateError):
-        known(Database(database.path / "folder"))
-    database.path.unlink()
+        read_register(Database(path / "folder"))
+    path.unlink()
     (tmp_path / "runs").mkdir()
     for _ in range(2):
-        with pytest.raises(DamagedError):
-            known(database)
-        database.path.touch()
+        require_damaged(database)
+        path.touch()
 
 
 def test_a_full_disk_and_a_lock_are_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,48 +119,45 @@ def test_every_writer_sees_what_others_wrote(tmp_path: Path) -> None:
             state.add(PartnerAdded(f"p{number}", "card"))
     with one.writing() as state:
         state.add(PartnerRemoved("p0"))
-    assert list(known(one).partners) == list(known(other).partners) == ["p1", "p2", "p3"]
+    assert list(read_register(one).partners) == list(read_register(other).partners) == ["p1", "p2", "p3"]
 
 
 def test_a_forgotten_run_leaves_nothing_but_its_charge(tmp_path: Path) -> None:
-    """Contents that another run has stay, and an undone transaction removes nothing."""
-    database, long = Database(tmp_path), bytes(LONG + 1)
+    """Contents that another run has stay, and an undone transaction keeps and removes nothing."""
+    database, long, folder = Database(tmp_path), bytes(LONG + 1), tmp_path / "contents"
     with database.writing() as state:
         assert state.content(state.keep(bytes(LONG)), "something") == bytes(LONG)
-    assert not (tmp_path / "contents").exists()
+    assert not folder.exists()
     with database.writing() as state:
         shared, own, file = state.keep(b"agreement"), state.keep(b"secret"), state.keep(long)
         for run in ("r1", "r2"):
             state.add(RunBegun(run, {"done": False}, {"agreement": shared}))
-        state.add(charged("r1", noise=state.keep(b"noise"), contents={"slots": own, "looks": file}))
+        contents = {"slots": own, "looks": file}
+        charge = ("r1", "event", "north", "p", "agreement", "2026-11-17", True, "key")
+        state.add(RunCharged(*charge, noise=state.keep(b"noise"), contents=contents))
         state.add(RunChanged("r1", {"done": True}))
-    first = known(database).runs["r1"]
+    first = read_register(database).runs["r1"]
     assert (first.manifest, first.release) == ({"done": True}, 0)
     assert set(first.contents) == {"agreement", "slots", "looks"}
     with suppress(SpentError), database.writing() as state:
+        state.keep(long + b"left")
         state.add(RunForgotten("r1"))
         raise SpentError
-    assert (content(database, own), content(database, file)) == (b"secret", long)
-    path = tmp_path / "contents" / file
-    path.rename(tmp_path / "elsewhere")
-    path.symlink_to(tmp_path / "elsewhere")
+    assert (read_content(database, own), read_content(database, file)) == (b"secret", long)
+    (folder / file).rename(tmp_path / "elsewhere")
+    (folder / file).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DamagedError):
-        content(database, file)
+        read_content(database, file)
     with database.writing() as state:
         state.add(RunForgotten("r1"))
-    found = known(database)
-    assert (found.runs["r1"].kept, found.release_of("key")) == (False, None)
-    assert found.runs["r2"].contents == {"agreement": shared}
-    assert content(database, shared) == b"agreement"
+    register = read_register(database)
+    assert (register.runs["r1"].kept, register.release_of("key")) == (False, None)
+    assert register.runs["r2"].contents == {"agreement": shared}
+    assert read_content(database, shared) == b"agreement"
     assert b"secret" not in database.path.read_bytes()
-    assert list((tmp_path / "contents").iterdir()) == []
-    with suppress(SpentError), database.writing() as state:
-        left = state.keep(long + b"left")
-        raise SpentError
     with database.writing() as state:
         both = {state.keep(long), state.keep(long + b"other")}
-    assert {path.name for path in (tmp_path / "contents").iterdir()} == both
-    assert left not in both
+    assert {path.name for path in folder.iterdir()} == both
 
 
 # -- journals ------------------------------------------------------------------------------------------------
@@ -178,13 +167,13 @@ ANSWERS = [b"commitments" * 3, b"", b"\0" * 40, bytes(range(256)) * 5, b"last \0
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
+    """A new journal."""
+    (tmp_path / "journal").write_bytes(TAG)
     return tmp_path / "journal"
 
 
-def write(path: Path, answers: list[bytes], first: int = 0) -> list[int]:
-    """A journal with these answers, behind those that it has; where each begins, and the end."""
-    if not first:
-        path.write_bytes(TAG)
+def write(path: Path, *answers: bytes) -> list[int]:
+    """Add answers to a journal; where each begins, and the end."""
     journal, places = FileJournal(path), [path.stat().st_size]
     while journal.recall() is not None:
         pass
@@ -197,65 +186,55 @@ def write(path: Path, answers: list[bytes], first: int = 0) -> list[int]:
 
 def answers_of(path: Path) -> tuple[list[bytes], int]:
     """The answers of a journal, and how many bytes were dropped."""
-    journal = FileJournal(path)
-    try:
+    with closing(FileJournal(path)) as journal:
         return [bytes(answer) for answer in iter(journal.recall, None)], journal.torn
-    finally:
-        journal.close()
 
 
 @pytest.mark.parametrize("anew", [True, False])
 def test_a_share_that_both_make_anew_is_dropped_and_nothing_else_is(path: Path, anew: bool) -> None:
     """An answer that is another when a step is done again is refused, however often."""
-    write(path, ANSWERS[:2])
-    write(path, ANSWERS[2:3], first=2)
-    for _ in range(2):
-        journal = FileJournal(path)
-        journal.meet(2, anew=anew)
-        assert journal.again == (2 if anew else 3)
-        assert [journal.recall() for _ in range(3)] == [*ANSWERS[:2], None]
-        if anew:
-            journal.keep((b"another share",))
-            journal.close()
-            break
-        with pytest.raises(PeerError):
-            journal.keep((b"another share",))
-        journal.close()
+    write(path, *ANSWERS[:2])
+    write(path, ANSWERS[2])
+    for _ in range(1 if anew else 2):
+        with closing(FileJournal(path)) as journal:
+            journal.meet(2, anew=anew)
+            assert journal.again == (2 if anew else 3)
+            assert [journal.recall() for _ in range(3)] == [*ANSWERS[:2], None]
+            if anew:
+                journal.keep((b"another share",))
+                continue
+            with pytest.raises(PeerError):
+                journal.keep((b"another share",))
     assert answers_of(path) == ([*ANSWERS[:2], b"another share"] if anew else ANSWERS[:3], 0)
 
 
 def test_cut_anywhere_the_whole_answers_stay(path: Path) -> None:
-    """However much of the last one reached the disk, and also where what did not is zeros."""
-    places = write(path, ANSWERS)
+    """Also where what did not reach the disk is zeros."""
+    places = write(path, *ANSWERS)
     whole = path.read_bytes()
-    near = {place + by for place in places for by in (-1, 0, 1)}
-    for cut in sorted({*range(places[0], len(whole), 31), *near} & {*range(places[0], len(whole))}):
+    cuts = {*range(places[0], len(whole), 97), *(place + by for place in places for by in (-1, 0, 1))}
+    for cut in cuts & {*range(places[0], len(whole))}:
         kept = sum(place <= cut for place in places) - 1
         path.write_bytes(whole[:cut])
         assert answers_of(path) == (ANSWERS[:kept], cut - places[kept]), cut
         assert path.read_bytes() == whole[: places[kept]]
-    for zeros in (1, 30, 600, 5000):
-        path.write_bytes(whole + bytes(zeros))
-        assert answers_of(path) == (ANSWERS, zeros)
     path.write_bytes(whole)
-    write(path, [bytes(range(1, 256)) * 9], first=len(ANSWERS))
-    long = path.read_bytes()
+    write(path, bytes(range(1, 256)) * 9)
     lost = (len(whole) // 512 + 2) * 512
-    path.write_bytes(long[:lost] + bytes(len(long) - lost))
-    assert answers_of(path) == (ANSWERS, len(long) - len(whole))
+    for content in (whole + bytes(30), whole + bytes(5000), path.read_bytes()[:lost] + bytes(1000)):
+        path.write_bytes(content)
+        assert answers_of(path) == (ANSWERS, len(content) - len(whole))
 
 
 def test_every_flipped_bit_is_told_and_nothing_is_changed(path: Path) -> None:
     """Also a length in the middle, and answers in another order: none of these is a torn tail."""
-    places = write(path, ANSWERS)
+    places = write(path, *ANSWERS)
     whole = path.read_bytes()
-    bent = [whole[:place] + number.to_bytes(8, "little") + whole[place + 8 :]
-            for place in places[:-1] for number in (3, 7, 1 << 20, 1 << 40, (1 << 64) - 1)]  # fmt: skip
-    bent.append(whole[: places[0]] + whole[places[1] : places[2]] + whole[places[0] : places[1]])
-    for bit in range(len(TAG) * 8, len(whole) * 8, 61):
-        damaged = bytearray(whole)
-        damaged[bit // 8] ^= 1 << bit % 8
-        bent.append(bytes(damaged))
+    bent = [whole[: places[0]] + whole[places[1] : places[2]] + whole[places[0] : places[1]]]
+    for place in places[:-1]:
+        for size in (3, 1 << 20, (1 << 64) - 1):
+            bent.append(whole[:place] + size.to_bytes(8, "little") + whole[place + 8 :])
+    bent += [flip(whole, at, 1 << at % 8) for at in range(len(TAG), len(whole), 8)]
     for content in bent:
         path.write_bytes(content)
         with pytest.raises(DamagedError):
@@ -265,19 +244,18 @@ def test_every_flipped_bit_is_told_and_nothing_is_changed(path: Path) -> None:
 
 def test_a_disk_that_takes_a_part(path: Path) -> None:
     """Near its end a disk takes some bytes of an answer and says nothing. The next write fails."""
-    (_, size) = write(path, [b"first"])
+    (_, size) = write(path, b"first")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    journal = FileJournal(path)
-    journal.recall()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
-    try:
-        with pytest.raises(StateError) as caught:
-            journal.keep((b"x" * 1000,))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        journal.close()
+    with closing(FileJournal(path)) as journal:
+        journal.recall()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, limits[1]))
+        try:
+            with pytest.raises(StateError) as caught:
+                journal.keep((b"x" * 1000,))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not isinstance(caught.value, DamagedError)
     assert path.stat().st_size == size + 100, "the limit was not reached"
     assert answers_of(path) == ([b"first"], 100)
-    write(path, [b"y" * 1000], first=1)
+    write(path, b"y" * 1000)
     assert answers_of(path) == ([b"first", b"y" * 1000], 0)
