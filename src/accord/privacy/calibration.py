@@ -83,7 +83,6 @@ def calibrate(
     return found
 
 
-@lru_cache(maxsize=64)
 def as_claimed(
     name: str,
     epsilon: Number,
@@ -100,10 +99,19 @@ def as_claimed(
         raise UsageError(problem="A record falls into at least one bin.")
     _require_people(name, records_per_person)
     changed = bins_per_record, records_per_person
-    measure = cache(lambda noise: exact_delta(noise, bins_per_record, e, records_per_person))
-    noise = _choose(name, e, d, changed, records, lambda noise: Fraction(measure(noise)) <= d)
+    noise, delta_exact = _search(name, e, d, changed, None if name in FOR_PEOPLE else records)
     told = warnings(e, d, records)
-    return Setting(name, noise, e, d, bins_per_record, measure(noise), told, records_per_person)
+    return Setting(name, noise, e, d, bins_per_record, delta_exact, told, records_per_person)
+
+
+@lru_cache(maxsize=256)
+def _search(
+    name: str, e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None
+) -> tuple[Noise, float]:
+    """The noise and its exact δ. Those that protect people do not depend on the number of records."""
+    measure = cache(lambda noise: exact_delta(noise, changed[0], e, changed[1]))
+    noise = _choose(name, e, d, changed, records, lambda noise: Fraction(measure(noise)) <= d)
+    return noise, measure(noise)
 
 
 def _least(*promised: Any) -> Setting:

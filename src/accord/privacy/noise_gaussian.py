@@ -33,6 +33,7 @@ from accord.privacy.window import Window, reach, require_cap, window
 
 # Middles over deviations that can be best: from a δ near 1 down to 2^−128.
 _RATIOS = tuple(1.0 * 1.008**i for i in range(360))
+_STRIDE = 15
 _TRIES = 64
 _FEW = 60
 _MANY = 1000
@@ -94,10 +95,17 @@ def candidates(
 
 
 def _best(middle: int, epsilon: float, bins_per_record: int, records: int) -> tuple[float, float]:
-    """The least δ that any σ gives with this middle, about, and that σ."""
-    return min(
-        (_estimate(middle, middle / r, epsilon, bins_per_record, records), middle / r) for r in _RATIOS
-    )
+    """The least δ that any σ gives with this middle, about, and that σ.
+
+    δ falls and then rises with the ratio, so around the best of some is the best of all.
+    """
+
+    def at(place: int) -> tuple[float, float]:
+        deviation = middle / _RATIOS[place]
+        return _estimate(middle, deviation, epsilon, bins_per_record, records), deviation
+
+    near = min(range(0, len(_RATIOS), _STRIDE), key=at)
+    return min(map(at, range(max(0, near - _STRIDE), min(len(_RATIOS), near + _STRIDE + 1))))
 
 
 def _estimate(middle: int, deviation: float, epsilon: float, bins_per_record: int, records: int) -> float:
