@@ -79,10 +79,11 @@ class Sum:
     def __init__(self, config: pytest.Config, limit: float) -> None:
         self._limit, self._spent, self._pieces = limit, 0.0, list[float]()
         self._seconds: dict[str, float] = {}
-        chosen = config.option.keyword, config.option.markexpr, config.option.hypothesis_profile
+        options = config.option
+        profile = getattr(options, "hypothesis_profile", None)
         # Without a choice of tests on the command line.
         self._complete = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not (
-            chosen[0] or chosen[2] or chosen[1] != "not slow and not whole"
+            options.keyword or profile or options.markexpr != "not slow and not whole"
         )
 
     @pytest.hookimpl(optionalhook=True)

@@ -433,7 +433,6 @@ def test_a_whole_run_writes_the_join_of_the_textbook(folder: Callable[[], Path],
 
 
 @pytest.mark.usefixtures("quick")
-@settings(max_examples=15)
 @given(world=worlds(), frames=st.integers(1, 80), lost=st.booleans())
 def test_a_run_that_was_cut_anywhere_ends_like_one_that_was_not(
     folder: Callable[[], Path], world: World, frames: int, lost: bool
