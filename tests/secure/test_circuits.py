@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.entropy import Entropy
+from accord.secure import forms
 from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
 from accord.secure.circuit import (
     AtMost,
@@ -24,37 +27,19 @@ from accord.secure.circuit import (
     Or,
     Product,
     SquaredEuclidean,
-    inputs,
 )
 from accord.secure.cost import Tab, price, price_like, set_up_bytes
 from accord.secure.dual import engine as engine_dual
 from accord.secure.engines import BUILT_IN, engine_named
-from accord.secure.forms import (
-    Added,
-    Ceiling,
-    Form,
-    Nearby,
-    Reader,
-    Weights,
-    alternatives,
-    cell,
-    cells,
-    choice_bits,
-    factors,
-    families,
-    form_of,
-    of_zeros,
-    overlap_of,
-    own_part,
-    with_dummies,
-)
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.ideal import IdealEngine, _value, evaluate
-from accord.secure.ot.engine import TAG
-from accord.secure.ot.settings import USUAL, Settings
+from accord.secure.ot.engine import TAG, OtEngine
+from accord.secure.ot.settings import USUAL
+from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.renewal import EVERY, MOST_BLOCKS, Lasting, Renewing
 from accord.secure.transfer.checked import checked_bytes
+from accord.secure.transfer.permutation import Permutation
 from accord.side import Side
 from tests.secure.engines import OT, World
 from tests.secure.worlds import (
@@ -150,40 +135,33 @@ def test_blocks_and_tables_that_do_not_fit_are_refused() -> None:
 EVEN = Product(BITS, Input("grade", 9, 7), -24)
 
 
-def value_of(form: Form, a: Reader, b: Reader, rows: int) -> Any:
+def value_of(form: forms.Form, a: forms.Reader, b: forms.Reader, rows: int) -> Any:
     """The value of row i of A with row i of B, as the form says."""
-    bits, factor = choice_bits(form, a), factors(form, b)
+    bits, factor = forms.choice_bits(form, a), forms.factors(form, b)
     assert len(bits) == len(factor) == len(form.shifts)
-    total = own_part(form, Side.A, a, rows) + own_part(form, Side.B, b, rows)
+    total = forms.own_part(form, Side.A, a, rows) + forms.own_part(form, Side.B, b, rows)
     for shift, bit, f in zip(form.shifts, bits, factor, strict=True):
         total = total + (bit * f << shift)
     return total
 
 
-@pytest.mark.parametrize(
-    "of",
-    [
-        *(Hamming(BITS), SquaredEuclidean(POINT), SquaredEuclidean(FAR), DICE, AHEAD, COSINE, Equal(CODE)),
-        Mismatches(TEXT),
-    ],
-)
-def test_the_parts_add_up_to_the_value(
-    of: Hamming | Mismatches | SquaredEuclidean | Bilinear | Equal,
-) -> None:
-    random = np.random.default_rng(0)
-    circuit = of if isinstance(of, Equal) else AtMost(of, 0)
-    a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
-    assert inputs(circuit, Side.A)
-    form = form_of(of)
-    total = value_of(form, a.read, b.read, 20)
-    rows = np.arange(20)
-    if isinstance(of, Equal):
-        same = np.all(a.inputs[CODE.name] == b.inputs[CODE.name], axis=1)
-        assert ((total == 0) == same).all()
-    else:
-        assert (total == _value(of, a.inputs, b.inputs, rows, rows)).all()
+def require_within(form: forms.Form, total: Any) -> Any:
+    """The value, which is in the bounds of the form."""
     assert form.low <= total.min()
     assert total.max() <= form.high
+    return total
+
+
+@pytest.mark.parametrize(
+    "of",
+    [*(Hamming(BITS), SquaredEuclidean(POINT), SquaredEuclidean(FAR), DICE, AHEAD, COSINE), Mismatches(TEXT)],
+)
+def test_the_parts_add_up_to_the_value(of: Hamming | Mismatches | SquaredEuclidean | Bilinear) -> None:
+    random, rows = np.random.default_rng(0), np.arange(20)
+    a, b = (table(random, AtMost(of, 0), side, 20) for side in Side)
+    form = forms.form_of(of)
+    total = require_within(form, value_of(form, a.read, b.read, 20))
+    assert (total == _value(of, a.inputs, b.inputs, rows, rows)).all()
 
 
 def test_the_letters_nearby_are_bits_of_one_value() -> None:
@@ -191,13 +169,13 @@ def test_the_letters_nearby_are_bits_of_one_value() -> None:
         random = np.random.default_rng(place)
         a, b = (table(random, Edit(TEXT, 2), side, 50) for side in Side)
         x, y = a.read(TEXT), b.read(TEXT)
-        form = form_of(Nearby(TEXT, place, 2))
-        total = value_of(form, a.read, b.read, 50)
+        form = forms.form_of(forms.Nearby(TEXT, place, 2))
+        total = require_within(form, value_of(form, a.read, b.read, 50))
         for bit in range(5):
             there = place - 2 + bit
             known = x[:, place] == y[:, there] if 0 <= there < TEXT.length else np.zeros(50, np.bool_)
             assert ((total >> bit & 1 != 0) == known).all()
-        assert total.max() <= form.high < 1 << 5
+        assert form.high < 1 << 5
 
 
 def test_weights_by_kinds_of_rows_add_up() -> None:
@@ -206,9 +184,9 @@ def test_weights_by_kinds_of_rows_add_up() -> None:
     of, other = (CODE, Input("here", 1, 1)), (Input("there", 1, 1),)
     made = []
     for inputs_of in (of, other):
-        kinds = random.integers(0, 4, cells(inputs_of))
-        made.append(Weights(inputs_of, inputs_of, kinds, random.integers(-9, 9, (4, cells(inputs_of)))))
-    form = form_of(Added(tuple(made)))
+        count = forms.cells(inputs_of)
+        kinds = random.integers(0, 4, count)
+        made.append(forms.Weights(inputs_of, inputs_of, kinds, random.integers(-9, 9, (4, count))))
     rows = {x.name: random.integers(0, x.high + 1, (2, 50, x.length)) for x in (*of, *other)}
 
     def a(of: Input) -> Any:
@@ -217,18 +195,16 @@ def test_weights_by_kinds_of_rows_add_up() -> None:
     def b(of: Input) -> Any:
         return rows[of.name][1]
 
-    expected = sum(w.weights[w.kinds[cell(w.of_a, a)], cell(w.of_b, b)] for w in made)
-    total = value_of(form, a, b, 50)
-    assert (total == expected).all()
-    assert form.low <= total.min()
-    assert total.max() <= form.high
+    expected = sum(w.weights[w.kinds[forms.cell(w.of_a, a)], forms.cell(w.of_b, b)] for w in made)
+    form = forms.form_of(forms.Added(tuple(made)))
+    assert (require_within(form, value_of(form, a, b, 50)) == expected).all()
 
 
 def test_powers_of_two_leave_the_weight() -> None:
-    form = form_of(Bilinear((EVEN,), None, 0, 0, -2000, 0))
+    form = forms.form_of(Bilinear((EVEN,), None, 0, 0, -2000, 0))
     assert form.shifts == (3,) * 9
     values = np.arange(9)[None, :] % 8
-    assert (factors(form, lambda of: values)[:, 0] == -3 * values[0]).all()
+    assert (forms.factors(form, lambda of: values)[:, 0] == -3 * values[0]).all()
 
 
 def overlap(v: int, w: int) -> AtMost:
@@ -238,131 +214,109 @@ def overlap(v: int, w: int) -> AtMost:
 
 
 @pytest.mark.parametrize(
-    ("node", "divisors"),
+    ("node", "divisors", "shared"),
     [
-        *((AtMost(Hamming(BITS), bound), [2]) for bound in range(9)),
-        (Equal(CODE), [2]),
-        (overlap(8, 20), [5]),
-        (overlap(4, 9), [3, 9]),
-        (overlap(17, 40), [2, 4, 5, 8, 10, 20, 40]),
-        (overlap(1, 1), []),
-        (AtMost(COSINE, -20), []),
-        (AtMost(AHEAD, 100), []),
-        (AtMost(SquaredEuclidean(POINT), 400), []),
+        *((AtMost(Hamming(BITS), bound), [2], True) for bound in range(9)),
+        (Equal(BITS), [2], True),
+        (overlap(8, 20), [5], True),
+        (overlap(4, 9), [3, 9], True),
+        (overlap(17, 40), [2, 4, 5, 8, 10, 20, 40], True),
+        (overlap(1, 2), [2], True),
+        (overlap(1, 1), [], True),
+        (Equal(CODE), [2], False),
+        (AtMost(COSINE, -20), [], False),
+        (AtMost(AHEAD, 100), [], False),
+        (AtMost(SquaredEuclidean(POINT), 400), [], False),
     ],
     ids=str,
 )
-def test_what_is_divided_says_the_same(node: AtMost | Equal, divisors: list[int]) -> None:
-    random = np.random.default_rng(0)
-    found = alternatives(node)
-    assert [f.of.divisor for f, _ in found if isinstance(f.of, Ceiling)] == divisors
-    a, b = table(random, node, Side.A, 2000), table(random, node, Side.B, 2000)
-    rows = np.arange(2000)
+def test_every_form_of_a_node_says_the_same(node: AtMost | Equal, divisors: list[int], shared: bool) -> None:
+    """Divided, and as a multiple of the overlap and a rest. Rows of zeros stay in the bounds of dummies."""
+    random, rows = np.random.default_rng(0), np.arange(2000)
+    a, b = (table(random, node, side, 2000) for side in Side)
     expected = evaluate(node, a.inputs, b.inputs, rows, rows)
-    for form, bound in found:
-        total = value_of(form, a.read, b.read, 2000)
-        assert ((total <= bound) == expected).all()
-        assert form.low <= total.min()
-        assert total.max() <= form.high
-
-
-@pytest.mark.parametrize(
-    "node",
-    [AtMost(Hamming(BITS), 3), Equal(BITS), overlap(8, 20), overlap(4, 9), overlap(17, 40), overlap(1, 2)],
-    ids=str,
-)
-def test_a_multiple_of_the_overlap_and_a_rest_say_the_same(node: AtMost | Equal) -> None:
-    random = np.random.default_rng(3)
-    a, b = table(random, node, Side.A, 2000), table(random, node, Side.B, 2000)
-    shared = overlap_of(node)
-    assert shared == Product(BITS, BITS, 1)
-    rows, common = np.arange(2000), (a.inputs[BITS.name] * b.inputs[BITS.name]).sum(axis=1)
-    expected = evaluate(node, a.inputs, b.inputs, rows, rows)
-    assert 50 < expected.sum() < 1950
-    for family in families(node):
-        total = value_of(family.rest, a.read, b.read, 2000) + family.factor * common
-        assert ((total <= 0) == expected).all()
-        assert family.rest.low <= total.min()
-        assert total.max() <= family.rest.high
-
-
-@pytest.mark.parametrize(
-    "node", [AtMost(SquaredEuclidean(POINT), 4), AtMost(COSINE, 0), Equal(CODE), AtMost(AHEAD, 1)], ids=str
-)
-def test_what_is_no_multiple_of_an_overlap(node: AtMost | Equal) -> None:
-    assert overlap_of(node) is None
-
-
-@pytest.mark.parametrize(
-    "node", [AtMost(Hamming(BITS), 4), Equal(CODE), overlap(2, 5), AtMost(AHEAD, 3)], ids=str
-)
-def test_rows_of_zeros_stay_in_the_bounds_that_dummies_have(node: AtMost | Equal) -> None:
-    random = np.random.default_rng(1)
-    a, b = table(random, node, Side.A, 500), table(random, node, Side.B, 500)
 
     def nothing(of: Input) -> Any:
-        return np.zeros((500, of.length), dtype=np.int64)
+        return np.zeros((2000, of.length), dtype=np.int64)
 
-    for form, _ in alternatives(node):
-        low, high = with_dummies(form)
+    found = forms.alternatives(node)
+    assert [f.of.divisor for f, _ in found if isinstance(f.of, forms.Ceiling)] == divisors
+    for form, bound in found:
+        total = require_within(form, value_of(form, a.read, b.read, 2000))
+        assert ((total <= bound) == expected).all()
+        low, high = forms.with_dummies(form)
+        least, most = forms.of_zeros(form)
+        assert low <= least <= most <= high
         for left, right in ((nothing, b.read), (a.read, nothing), (nothing, nothing)):
-            total = value_of(form, left, right, 500)
-            assert low <= total.min()
-            assert total.max() <= high
-            least, most = of_zeros(form)
-            assert low <= least <= total.min()
-            assert total.max() <= most <= high
+            total = value_of(form, left, right, 2000)
+            assert least <= total.min()
+            assert total.max() <= most
+    assert forms.overlap_of(node) == (Product(BITS, BITS, 1) if shared else None)
+    if shared:
+        common = (a.inputs[BITS.name] * b.inputs[BITS.name]).sum(axis=1)
+        for family in forms.families(node):
+            total = value_of(family.rest, a.read, b.read, 2000) + family.factor * common
+            assert ((require_within(family.rest, total) <= 0) == expected).all()
 
 
 def test_what_does_not_fit_a_machine_word_is_not_divided() -> None:
     large = 3 << 52
     wide = Bilinear((Product(BITS, BITS, -2 * large),), Input("own", 1, 1 << 11), large + 1, 1, 0, 1 << 12)
-    assert [form.of for form, _ in alternatives(AtMost(wide, 2000))] == [wide]
+    assert [form.of for form, _ in forms.alternatives(AtMost(wide, 2000))] == [wide]
 
 
 # -- cost ----------------------------------------------------------------------------------------------------
 
 PRICED = [*OT, "dual"]
+EDITS = Or((Edit(TEXT, 2), AtMost(Mismatches(TEXT), 1)))
 
 
-def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
-    random = np.random.default_rng(0)
-    a, b = table(random, circuit, Side.A, rows), table(random, circuit, Side.B, rows)
-    return world.wire(circuit, over, a, b)
+class Priced:
+    """An engine in a new session, and what it carries."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.random = world, np.random.default_rng(PRICED.index(name))
+        self.engine = ("ot", OT[name]) if name in OT else (name, USUAL)
+        world.sides = world.fresh()
+
+    def over(self, *sizes: tuple[int, int]) -> Blocks:
+        return blocks(self.random, [a for a, _ in sizes], [b for _, b in sizes], 20)
+
+    def carried(self, circuit: Node, over: Blocks, rows: int = 20) -> Wire:
+        a, b = (table(np.random.default_rng(0), circuit, side, rows) for side in Side)
+        return self.world.wire(circuit, over, a, b)
 
 
-def settings_of(name: str) -> tuple[str, Settings]:
-    """The engine of a world's name, and its settings."""
-    return ("ot", OT[name]) if name in OT else (name, USUAL)
+@pytest.fixture(params=PRICED)
+def priced(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> Priced:
+    return Priced(world_of(request.param), request.param)
 
 
 @pytest.mark.parametrize("long", [60, *(pytest.param(long, marks=pytest.mark.slow) for long in (500, 5000))])
-@pytest.mark.parametrize("name", PRICED)
-def test_bytes_and_rounds_are_those_of_the_engine(name: str, long: int) -> None:
+def test_bytes_and_rounds_are_those_of_the_engine(priced: Priced, long: int) -> None:
     """Of one evaluation in a new session, with edits among them; and of a session that goes on."""
-    random, world = np.random.default_rng(PRICED.index(name)), World(name)
-    edits = Or((Edit(TEXT, 2), AtMost(Mismatches(TEXT), 1)))
-    every = [[], [(0, 4)], [(3, 5), (0, 1), (9, 2)], [(2, long)], [(40, 50), (3, 3)]]
+    every = [[], [(3, 5), (0, 1), (9, 2)], [(2, long)], [(12, 10), (3, 3)]]
     for number, sizes in enumerate(every):
-        for circuit in (random_circuit(random), random_score(random, (20, 9_999)[number % 2]), edits)[
-            : 2 + (number == 4)
-        ]:
-            over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-            world.sides = world.fresh()
-            wire, cost = carried(world, circuit, over, 20), price(circuit, over, *settings_of(name))
+        score = random_score(priced.random, (20, 9_999)[number % 2])
+        for circuit in (random_circuit(priced.random), score, EDITS)[: 2 + (number == 3)]:
+            over, priced.world.sides = priced.over(*sizes), priced.world.fresh()
+            wire, cost = priced.carried(circuit, over), price(circuit, over, *priced.engine)
             assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
-    tab, circuit = Tab(edits, *settings_of(name)), edits
-    world.sides = world.fresh()
-    for sizes in ([(40, 50)], [(3, 5), (9, 2)], [(20, 90)]):
-        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-        assert tab.add(over).bytes == carried(world, circuit, over, 20).bytes
+    tab, priced.world.sides = Tab(EDITS, *priced.engine), priced.world.fresh()
+    for sizes in ([(12, 10)], [(3, 5), (9, 2)], [(7, 20)]):
+        over = priced.over(*sizes)
+        assert tab.add(over).bytes == priced.carried(EDITS, over).bytes
 
 
-@pytest.mark.parametrize(("engine", "rounds"), [("ot", 9), ("dual", 15)])
-def test_rounds_are_counted_over_many_batches(engine: str, rounds: int) -> None:
-    size = 600 if engine == "ot" else 400
-    circuit, over = AtMost(Hamming(Input("x", 5, 1)), 2), Blocks.whole(size, size)
-    wire, cost = carried(World(engine), circuit, over, size), price(circuit, over, engine)
+@pytest.mark.parametrize(("priced", "rounds"), [("ot", 16), ("dual", 7)], indirect=["priced"])
+def test_rounds_are_counted_over_many_batches(
+    priced: Priced, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 64 pairs each."""
+    monkeypatch.setattr("accord.secure.ot.sizes._PAIRS", 64)
+    monkeypatch.setattr("accord.secure.garbled.batch._CACHE", 0)
+    circuit, over = AtMost(Hamming(Input("x", 5, 1)), 2), Blocks.whole(30, 30)
+    wire, cost = priced.carried(circuit, over, 30), price(circuit, over, *priced.engine)
     assert (cost.bytes, cost.rounds) == (wire.bytes, wire.rounds)
     assert cost.rounds == rounds
 
@@ -432,17 +386,33 @@ def evaluate_often(engine: Renewing, times: int) -> tuple[Lasting, Lasting, Wire
 
 def test_a_session_is_made_anew_at_the_bound() -> None:
     """Looked at after 72 pairs, before evaluations 3 and 5; with fewer pairs between, before each."""
-    ot = engine_named("ot")
-    a, b, _, deltas = evaluate_often(Renewing(ot, most_blocks=1, every=72), 5)
-    assert a.set_ups == b.set_ups == 3
-    assert [deltas.index(delta) for delta in deltas] == [0, 0, 2, 2, 4]
-    a, b, _, deltas = evaluate_often(Renewing(ot, most_blocks=1, every=71), 3)
-    assert a.set_ups == b.set_ups == len(set(deltas)) == 3
+    for every, times in ((72, 5), (71, 3)):
+        a, b, _, _ = evaluate_often(Renewing(IdealEngine(), most_blocks=0, every=every), times)
+        assert a.set_ups == b.set_ups == 3
+    a, b, _, deltas = evaluate_often(Renewing(engine_named("ot"), most_blocks=1, every=36), 2)
+    assert a.set_ups == b.set_ups == len(set(deltas)) == 2
 
 
-def test_who_counts_more_decides_and_below_the_bound_a_look_is_eight_bytes_each_way() -> None:
+@dataclass(frozen=True)
+class Prepared(OtEngine):
+    """An engine whose set-ups say nothing."""
+
+    world: World | None = None
+
+    def set_up(
+        self, side: Side, entropy: Entropy, permutation: Permutation | None = None
+    ) -> Party[OtSession]:
+        assert self.world is not None
+        yield from ()
+        session: OtSession = self.world.fresh()[list(Side).index(side)]
+        return session
+
+
+def test_who_counts_more_decides_and_below_the_bound_a_look_is_eight_bytes_each_way(
+    world_of: Callable[[str], World],
+) -> None:
     """The two hash different numbers of blocks: both go by the larger count."""
-    ot = engine_named("ot")
+    ot = Prepared(world=world_of("ot"))
     first, second, _, _ = evaluate_often(Renewing(ot, every=36), 1)
     counts = sorted([first.made.aes_blocks, second.made.aes_blocks])
     assert counts[0] < counts[1]
