@@ -1,4 +1,4 @@
-"""The layer inside TLS: keys that only the two cards' owners have, and packets that open once, in order."""
+"""The layer inside TLS: keys of the cards' owners, packets that open once, and the greeting."""
 
 from __future__ import annotations
 
@@ -16,14 +16,30 @@ from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.errors import ConnectionLostError, PeerError, RefusedError
+from accord.errors import (
+    ConnectionLostError,
+    DifferentAgreementError,
+    OtherRunError,
+    PeerError,
+    RefusedError,
+)
 from accord.peer import connect as connecting
 from accord.peer import encryption as module
 from accord.peer.channel import Patience
 from accord.peer.connect import exchange_keys
 from accord.peer.encryption import ADDED, PACKET, Decrypter, Encrypter, Ends, Keys, agree_on_keys
 from accord.peer.frames import HEADER, Kind, decode_header, encode_header
-from accord.peer.handshake import HELLO, MAGIC, WIRE
+from accord.peer.handshake import (
+    HELLO,
+    MAGIC,
+    WIRE,
+    Hello,
+    encode_hello,
+    exchange_sizes,
+    greet,
+    require_same_run,
+    run_name,
+)
 from accord.peer.identity import draw_identity
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
@@ -222,27 +238,25 @@ def test_of_a_packet_that_is_cut_off_nothing_is_given_and_no_bit_may_be_flipped(
         wrong = bytearray(packet)
         wrong[bit // 8] ^= 1 << bit % 8
         # A longer one is not whole yet.
-        more = bytes(wrong) + bytes(PACKET)
-        with pytest.raises(PeerError):
-            opened(Decrypter(KEY), more, [100_000])
+        require_closed(bytes(wrong) + bytes(PACKET))
 
 
-@pytest.mark.parametrize("order", [(1,), (0, 2), (0, 0), (1, 0), (0, 1, 1), (0, 2, 1), (0, 1, 2, 0)])
-def test_packets_left_out_repeated_or_in_another_order_are_refused(order: tuple[int, ...]) -> None:
-    packets = three()
+def require_closed(stream: bytes, key: bytes = KEY) -> None:
     with pytest.raises(PeerError):
-        opened(Decrypter(KEY), b"".join(packets[n] for n in order), [1000])
+        opened(Decrypter(key), stream, [100_000])
 
 
-def test_a_wrong_length_or_key_is_refused_before_more_comes() -> None:
+def test_packets_out_of_order_of_a_wrong_length_or_key_are_refused() -> None:
+    """Before more comes."""
+    packets = three()
+    for order in ((1,), (0, 2), (0, 0), (1, 0), (0, 1, 1), (0, 2, 1), (0, 1, 2, 0)):
+        require_closed(b"".join(packets[n] for n in order))
     for size in (0, PACKET + 1, (1 << 32) - 1):
-        with pytest.raises(PeerError):
-            opened(Decrypter(KEY), size.to_bytes(4, "little"), [4])
+        require_closed(size.to_bytes(4, "little"))
+    require_closed(packets[0], bytes(32))
     for body in (b"", bytes(PACKET + 1)):
         with pytest.raises(ValueError):
             Encrypter(KEY).encrypt(body)
-    with pytest.raises(PeerError):
-        opened(Decrypter(bytes(32)), three()[0], [100])
 
 
 def test_a_key_is_replaced_after_so_many_packets_and_no_nonce_comes_twice(
@@ -336,3 +350,88 @@ def test_a_partner_that_says_no_more_or_another_version_is_given_up(
     assert threading.active_count() <= before
     assert first.fileno() == -1
     second.close()
+
+
+# -- the greeting -------------------------------------------------------------------------------------------
+
+AGREED, OTHER = agreement(), agreement(prune=7)
+A = Hello(Side.A, bytes.fromhex(AGREED.digest), b"a" * 32)
+B = Hello(Side.B, bytes.fromhex(AGREED.digest), b"b" * 32)
+THEIRS = replace(B, digest=bytes.fromhex(OTHER.digest))
+
+
+@given(st.binary(min_size=HEADER, max_size=HEADER))
+def test_any_header_is_read_as_it_is_written_or_refused(content: bytes) -> None:
+    try:
+        frame = decode_header(content)
+    except PeerError:
+        return
+    assert encode_header(frame.kind, frame.length) == content
+
+
+def test_both_meet_and_name_the_run_alike() -> None:
+    wire = Wire()
+    to_a, to_b = run_pair(greet(A, AGREED, True), greet(B, AGREED, False), wire=wire)
+    assert (to_a, to_b) == (B, A)
+    assert wire.messages == 2, "more than two hellos passed"
+    assert run_name(A, B) == run_name(B, A)
+    assert run_name(A, replace(B, nonce=b"c" * 32)) != run_name(A, B)
+    assert isinstance(next(greet(A, AGREED, True)), Send), "who listens speaks first"
+    assert isinstance(next(greet(A, AGREED, False)), Receive)
+
+
+def test_different_agreements_exchange_nothing_but_themselves() -> None:
+    wire = Wire()
+    found = []
+    for first in (True, False):
+        # Whoever the driver runs first comes to its end first.
+        with pytest.raises(DifferentAgreementError) as caught:
+            run_pair(greet(A, AGREED, first), greet(THEIRS, OTHER, not first), wire=wire)
+        (difference,) = caught.value.differences
+        assert difference.startswith("protocol.prune")
+        found.append([difference.index(value) for value in ("0", "7")])
+    assert sorted(low < high for low, high in found) == [False, True], "each side names its own first"
+    sizes = {len(AGREED.to_toml().encode()), len(OTHER.to_toml().encode()), 8, HELLO}
+    assert set(wire.sizes[Side.A] + wire.sizes[Side.B]) <= sizes
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("theirs", [replace(THEIRS, texts=bytes(32)), replace(THEIRS, side=Side.A)])
+def test_other_libraries_and_the_same_side_are_refused_before_the_agreements(
+    theirs: Hello, first: bool
+) -> None:
+    wire = Wire()
+    with pytest.raises(RefusedError):
+        run_pair(greet(A, AGREED, first), greet(theirs, OTHER, not first), wire=wire)
+    assert wire.messages == 2, "more than two hellos passed"
+
+
+def test_an_agreement_that_cannot_be_read_or_is_too_long() -> None:
+    def liar(size: int, body: bytes) -> Party[None]:
+        yield Receive(HELLO)
+        yield Send(encode_hello(replace(B, digest=bytes(32))))
+        yield Receive(8)
+        yield Send(size.to_bytes(8, "little"))
+        yield Receive(len(AGREED.to_toml().encode()))
+        yield Send(body)
+
+    hostile = AGREED.to_toml().replace('"alice"', f'"{"a" * 900}"').encode()
+    for body in (b"\xff\xfe", b"not toml at all", b"version = 2", AGREED.to_toml().encode(), hostile):
+        with pytest.raises(DifferentAgreementError) as caught:
+            run_pair(greet(A, AGREED, True), liar(len(body), body))
+        assert all(len(line) < 500 for line in caught.value.differences)
+    with pytest.raises(PeerError) as refused:
+        run_pair(greet(A, AGREED, True), liar(1 << 40, b""))
+    assert str(refused.value).startswith("bob")
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [("", "ab"), ("ab", ""), ("ab", "cd")])
+def test_both_mean_the_same_run(mine: str, theirs: str) -> None:
+    with pytest.raises(OtherRunError) as caught:
+        require_same_run(replace(A, run=mine), replace(B, run=theirs), "bob")
+    assert caught.value.theirs == theirs
+    require_same_run(replace(A, run=mine), replace(B, run=mine), "bob")
+
+
+def test_sizes_are_exchanged() -> None:
+    assert run_pair(exchange_sizes(3, "bob"), exchange_sizes(2**31 - 1, "alice")) == (2**31 - 1, 3)
