@@ -152,15 +152,6 @@ def tampered(party: Party[Any], message: int, change: Callable[[bytes], bytes]) 
             answer = yield effect
 
 
-CHANGES: dict[str, Callable[[bytes], bytes]] = {
-    "truncated": lambda data: data[:-1] if data else b"\0",
-    "empty": lambda data: data[:0] if data else b"\0",
-    "trailing": lambda data: data + b"\0",
-    "doubled": lambda data: data * 2 or b"\0",
-    "oversized": lambda data: data + bytes(1 << 20),
-}
-
-
 def hostile(data: st.DataObject, party: Party[Any]) -> Party[None]:
     """A peer that answers every wait with bytes of any content, mostly of the right size."""
     answer: Buffer | None = None
