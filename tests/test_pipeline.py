@@ -298,7 +298,7 @@ def test_what_hides_matches_travels_as_if_there_were_none(
 ) -> None:
     """An answer, or pairs for one side: other tables of the same sizes are the same messages."""
     a, b = (st.lists(fields.rows, min_size=len(rows), max_size=len(rows)) for rows in (world.a, world.b))
-    other = data.draw(st.builds(World, st.just(world.agreement), a, b).filter(World.is_possible))
+    other = data.draw(st.builds(World, st.just(world.agreement), a, b))
     assert sizes(link(world, seed=seed)) == sizes(link(other, seed=seed))
 
 
@@ -566,19 +566,17 @@ def test_tables_pass_check_under_a_draft(shape: str, seed: int, records: int, si
     assert parse_agreement(draft.agreement.to_toml()).digest == draft.agreement.digest
 
 
-# -- known faults, which worlds avoid ----------------------------------------------------------------------
+# -- faults of earlier times -------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(raises=KeyError, strict=True)
 def test_an_exact_answer_of_a_table_that_is_left_out() -> None:
-    """Over all pairs, where no row of A takes part: the ideal engine has no rows of A."""
+    """Over all pairs, where no row of A takes part."""
     world = World(agreement_of([], {"name": "all-pairs"}), [PEOPLE[0] | {"code": None}], [PEOPLE[0]])
-    assert link(world).answer == [0]
+    assert link(world).answer == link(world, OtEngine()).answer == [0]
 
 
-@pytest.mark.xfail(strict=True)
 def test_a_grid_before_a_key_in_a_pass_of_routed() -> None:
-    """Codes are mixed by XOR: records in cell 1 with value 1 meet those in cell 2 with value 2."""
+    """A record in cell 1 with value 2 does not meet one in cell 2 with value 1."""
     grid = {"kind": "grid", "fields": ["x"], "cell": 1, "style": "replicate", "reach": 0}
     agreed = agreement_of([grid, {"kind": "key", "field": "hour"}], {"name": "routed"})
     world = World(agreed, [PEOPLE[0] | {"x": -1.0, "hour": 1}], [PEOPLE[0] | {"x": 0.0, "hour": 2}])

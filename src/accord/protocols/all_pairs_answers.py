@@ -47,8 +47,9 @@ class EveryPairAnswer(AnswerPasses):
         drawn = Derived(self.own.entropy.stream(f"{MASKS} rows left out").bytes(KEY))
         size, lists = len(self.own.records), lane.entries[Side.A]
         payloads = np.zeros((1, self.circuit.words), np.uint64)
-        if not self.asks and size:
-            payloads, _ = self.payload()
+        if not self.asks:
+            own, _ = self.payload()
+            payloads = own if size else payloads
 
         def bins(part: slice) -> tuple[Ints, Words]:
             """A's rows of one row of B after the other. One that was left out takes as long as any: all have

@@ -124,7 +124,8 @@ class Pass:
             starts, stops = np.searchsorted(placed, record), np.searchsorted(placed, record, "right")
             chosen = ranges(starts, stops)
             record, key = np.repeat(record, stops - starts), np.repeat(key, stops - starts)
-            key = mix(key, code[chosen])
+            # Mixed once more than the next code is: else two equal parts could change places.
+            key = mix(mix(key, np.zeros(len(key), np.uint64)), code[chosen])
         return record, key
 
     def place_both(self, columns: tuple[Columns, Columns], sizes: tuple[int, int]) -> Placed:
