@@ -2,7 +2,8 @@
 
 A *mutant* is one changed operator, constant, condition or dropped call in a function of one of `MODULES`. It
 is run against the tests that execute its line, the module's own tests first and quick ones before slow ones,
-until one fails. `tests/power.csv` has the list. `make power` writes it anew:
+until one fails. `tests/power.csv` has the list: the test that found a mutant first, when the list began, and
+the one that finds it now. `make power` writes it anew, with the same mutants unless their module changed:
 
     python -m tests.power cover    which test executes which line; in `build/power/`
     python -m tests.power run      every mutant, in two processes
@@ -184,13 +185,23 @@ def put_in(mutant: Mutant, functions: Functions) -> bool:
     return replaced
 
 
+def listed() -> dict[tuple[str, ...], str]:
+    """What found each mutant of the list first, by module, place and change."""
+    with LIST.open(newline="") as file:
+        return {(row["module"], row["place"], row["change"]): row["first"] for row in csv.DictReader(file)}
+
+
 def chosen(lines: dict[str, dict[str, list[str]]]) -> list[Mutant]:
-    """The same sample each time, of the faults at lines that a test executes."""
+    """Those of the list; of a module that has others by now a sample of the faults at lines of tests."""
     found: list[Mutant] = []
     for module in MODULES:
-        every = [one for one in mutants(module) if lines[module].get(str(one.line))]
-        dice = random.Random(f"{SEED} {module}")
-        found += sorted(dice.sample(every, min(EACH, len(every))), key=lambda one: one.place)
+        known = {key[1:] for key in listed() if key[0] == module}
+        kept = [one for one in mutants(module) if (str(one.place), one.change) in known]
+        if not known or len(kept) < len(known):
+            every = [one for one in mutants(module) if lines[module].get(str(one.line))]
+            dice = random.Random(f"{SEED} {module}")
+            kept = sorted(dice.sample(every, min(EACH, len(every))), key=lambda one: one.place)
+        found += kept
     return found
 
 
@@ -216,7 +227,9 @@ class Runner:
         with (WORK / f"part-{self._part}.csv").open("w", newline="") as file:
             write = csv.writer(file, lineterminator="\n").writerow
             for mutant in chosen(self._lines)[self._part :: PARTS]:
-                names = [name for name in self._lines[mutant.module][str(mutant.line)] if name in items]
+                names = [
+                    name for name in self._lines[mutant.module].get(str(mutant.line), ()) if name in items
+                ]
                 names.sort(key=functools.partial(self._rank, mutant.module))
                 if mutant.module not in checked:
                     checked.add(mutant.module)
@@ -376,13 +389,15 @@ def main() -> None:
     rows = [
         row for n in range(PARTS) for row in csv.reader((WORK / f"part-{n}.csv").read_text().splitlines())
     ]
+    before = listed()
     with LIST.open("w", newline="") as file:
         write = csv.writer(file, lineterminator="\n").writerow
-        write(["module", "place", "line", "change", "killed by"])
+        write(["module", "place", "line", "change", "first", "now"])
         for row in sorted(rows, key=lambda row: (row[0], int(row[1]))):
-            write(row)
-    killed = sum(bool(row[4]) for row in rows)
-    print(f"{killed} of {len(rows)} mutants are killed")  # noqa: T201
+            *mutant, killer = row
+            write([*mutant, before.get((row[0], row[1], row[3]), killer), killer])
+    lost = sum(bool(before.get((row[0], row[1], row[3]))) and not row[4] for row in rows)
+    print(f"{sum(bool(row[4]) for row in rows)} of {len(rows)} mutants are found, {lost} no more")  # noqa: T201
 
 
 if __name__ == "__main__":
