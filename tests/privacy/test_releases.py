@@ -158,8 +158,8 @@ def test_what_could_not_be_read_again_is_not_written() -> None:
 # -- release -------------------------------------------------------------------------------------------------
 
 
-def counts(name: str = "geometric", epsilon: str = "1.6", delta: str = "2^-40", bins: int = 1) -> Event:
-    return released(calibrate(name, epsilon, delta, bins))
+def counts(epsilon: str = "1.6", delta: str = "2^-40", bins: int = 1, people: int = 1) -> Event:
+    return released(calibrate("geometric", epsilon, delta, bins, records_per_person=people))
 
 
 def key_of(**changes: Any) -> bytes:
@@ -178,7 +178,9 @@ def test_any_change_gives_another_key() -> None:
         {"event": counts(epsilon="0.8")},
         {"event": counts(delta="2^-41")},
         {"event": counts(bins=2)},
-        {"event": counts("gaussian")},
+        {"event": counts(people=2)},
+        {"event": counts(people=3)},
+        {"event": released(calibrate("gaussian", "1.6", "2^-40"))},
         {"event": Promise(Cost(Fraction(8, 5), Fraction(1, 2**40)))},
         {"account": "north2", "snapshot": "026-11"},
     ]

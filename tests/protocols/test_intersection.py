@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
@@ -124,40 +124,61 @@ def test_the_order_of_a_record_among_its_equals_is_not_that_of_the_table() -> No
 # -- a partner that lies ------------------------------------------------------------------------------------
 
 
-FROM_B: list[tuple[int, Change]] = [
-    (1, lambda m: m[::-1]),
-    (1, lambda m: m[:-24]),
-    (2, lambda m: (1).to_bytes(8, "little") + m[8:]),
-]
+ROUTED = worlds.routed("x", cap=1, asks="A")
+OF_LISTS: dict[str, tuple[Agreement, list[tuple[int, Change]]]] = {
+    "psi": (
+        EQUAL,
+        [(1, lambda m: m[::-1]), (1, lambda m: m[:-24]), (2, lambda m: (1).to_bytes(8, "little") + m[8:])],
+    ),
+    "routed": (
+        ROUTED,
+        [
+            (1, lambda m: m[:-1]),
+            (2, lambda m: m[:-8]),
+            (2, lambda m: m + bytes(8)),
+            (3, lambda m: b"x"),
+            (4, lambda m: (1).to_bytes(8, "little") + m[8:]),
+            (4, lambda m: (99).to_bytes(8, "little") + m[8:]),
+            (5, lambda m: m[:-1]),
+        ],
+    ),
+}
+"""What a lister may say wrongly: its message, and what it says."""
 
 
-@pytest.mark.parametrize(
-    ("side", "number", "change"),
-    [*((Side.A, *lie) for lie in OF_MATCHES), *((Side.B, *lie) for lie in FROM_B)],
-)
-def test_a_partner_that_lies_is_refused(side: Side, number: int, change: Change) -> None:
-    with refused():
-        run_altered(EQUAL, side, number, change, IdealEngine())
-
-
-def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("protocol", OF_LISTS)
+def test_a_partner_that_lies_is_refused(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that names more pairs than memory holds."""
+    agreed, of_lists = OF_LISTS[protocol]
+    for side, lies in ((Side.A, OF_MATCHES), (Side.B, of_lists)):
+        for number, change in lies:
+            with refused():
+                run_altered(agreed, side, number, change, IdealEngine())
     monkeypatch.setattr(naming, "memory", lambda: 0)
     with refused():
-        run_altered(EQUAL, Side.A, 1, lambda message: message, IdealEngine())
+        run_altered(agreed, Side.A, 1, lambda message: message, IdealEngine())
 
 
-@given(st.sampled_from(list(Side)), st.integers(1, 8), st.integers(0, 2**16), st.integers(1, 255))
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("agreed", "engine"),
+    [
+        (EQUAL, IdealEngine()),
+        (ROUTED, OtEngine()),
+        pytest.param(EQUAL, OtEngine(), marks=pytest.mark.slow),
+    ],
+    ids=["psi", "routed", "psi with real cryptography"],
+)
+@given(
+    st.sampled_from(list(Side)),
+    st.integers(1, 8) | st.integers(1, 40),
+    st.integers(0, 2**16),
+    st.integers(1, 255),
+)
 def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
-    side: Side, number: int, place: int, flip: int
+    agreed: Agreement, engine: Any, side: Side, number: int, place: int, flip: int
 ) -> None:
-    check_flipped(EQUAL, side, number, place, flip, IdealEngine())
-
-
-@pytest.mark.slow
-@settings(max_examples=15)
-@given(st.sampled_from(list(Side)), st.integers(1, 12), st.integers(0, 2**16), st.integers(1, 255))
-def test_so_it_is_with_real_cryptography(side: Side, number: int, place: int, flip: int) -> None:
-    check_flipped(EQUAL, side, number, place, flip, OtEngine())
+    check_flipped(agreed, side, number, place, flip, engine)
 
 
 def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:

@@ -302,9 +302,3 @@ class Kept:
 
     def cut(self, steps: int, shared: int) -> Kept:
         return Kept(self.answers[:steps], shared)
-
-
-def cuts(steps: int) -> list[tuple[int, int]]:
-    """How many steps each side has kept."""
-    near = [(kept + a, kept + b) for kept in range(steps) for a, b in ((0, 0), (1, 0), (0, 1))]
-    return [*near, (steps, steps)]
