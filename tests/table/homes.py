@@ -1,22 +1,19 @@
-"""One table of people in every home that a table may have: files, databases, and what Python has."""
+"""One table of people, and the homes that it may have: files and databases."""
 
 from __future__ import annotations
 
 import random
-import sqlite3
-from contextlib import closing
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from accord.fields.schema import DateField, FieldSpec, NumberField
-from tests.postgres import Server
+from tests.table.databases import Home
 
 FIELDS: dict[str, FieldSpec] = {
     "born": DateField(type="date", min=date(1900, 1, 1), max=date(2100, 1, 1)),
@@ -56,40 +53,15 @@ def write_parquet(table: pa.Table, folder: Path) -> str:
     return str(folder / "people.parquet")
 
 
-def write_duckdb(table: pa.Table, folder: Path) -> str:
-    file = folder / "people.duckdb"
-    with duckdb.connect(str(file)) as database:
-        database.register("given", table)
-        database.execute("CREATE TABLE people AS SELECT * FROM given")
-    return f"duckdb:{file}?table=people"
-
-
-def write_sqlite(table: pa.Table, folder: Path) -> str:
-    file = folder / "people.sqlite"
-    with closing(sqlite3.connect(file)) as database:
-        database.execute("CREATE TABLE people (id TEXT, name TEXT, born TEXT, height REAL)")
-        rows = [tuple(map(_stored, row.values())) for row in table.to_pylist()]
-        database.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
-        database.commit()
-    return f"sqlite:{file}?table=people"
-
-
-def write_postgres(table: pa.Table, server: Server) -> str:
-    """In a database of its own."""
-    name = server.add_database()
-    cells = [", ".join(map(_quoted, row.values())) for row in table.to_pylist()]
-    rows = [f"INSERT INTO people VALUES {', '.join(f'({row})' for row in cells)}"] if cells else []  # noqa: S608
-    server.run(
-        "CREATE TABLE people (id text, name varchar(20), born date, height numeric(9, 2))",
-        *rows,
-        database=name,
+def write_table(table: pa.Table, home: Home) -> str:
+    """As the table `people` of a database; gives its address."""
+    rows = [f"({', '.join(map(_quote, row.values()))})" for row in table.to_pylist()]
+    home.run(
+        "CREATE TABLE people (id varchar(20), name varchar(20), born date, height numeric(9, 2))",
+        *([f"INSERT INTO people VALUES {', '.join(rows)}"] if rows else []),  # noqa: S608
     )
-    return f"postgres:{name}?table=people"
+    return str(home.address("people"))
 
 
-def _stored(cell: Any) -> Any:
-    return cell.isoformat() if isinstance(cell, date) else cell
-
-
-def _quoted(cell: Any) -> str:
+def _quote(cell: Any) -> str:
     return "NULL" if cell is None else f"'{cell}'"
