@@ -39,7 +39,6 @@ from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.comparisons import plans, together
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.distance import correction_bytes, unpack_values
-from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.lookup import (
     answer,
     ask,
@@ -50,33 +49,26 @@ from accord.secure.ot.lookup import (
     question_words,
     to_wire,
 )
-from accord.secure.ot.program import OwnBit, Program
-from accord.secure.ot.reading import read_rows
 from accord.secure.ot.rows import OwnRows
-from accord.secure.ot.scores import most_without_values
 from accord.secure.ot.settings import MANY, USUAL, Settings
 from accord.secure.ot.sizes import BatchShape, batch_limit, batch_sizes
-from accord.secure.ot.supply import OtSession, Use, needs, schedule
-from accord.secure.party import Party, Wire, run_pair
+from accord.secure.ot.supply import Use, needs, schedule
+from accord.secure.party import Wire, run_pair
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from benchmarks.workload import PEOPLE, RULES, make_up_table
 from tests.secure.conftest import Sessions
-from tests.secure.encapsulation import given_messages
-from tests.secure.engines import FEW, OT, World, tampered
+from tests.secure.engines import FEW, World, tampered
 from tests.secure.worlds import (
     BITS,
     CODE,
     COSINE,
     DICE,
-    FAR,
     HERE,
     LONG,
-    POINT,
     THERE,
     Fixed,
-    Traced,
     table,
 )
 
@@ -103,57 +95,80 @@ def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None)
     assert together([Equal(LONG), AtMost(large, 5)], where) is None, "too large to be divided"
 
 
-# -- compiler ------------------------------------------------------------------------------------------------
+# -- programs ------------------------------------------------------------------------------------------------
+
+FIFTY = AtMost(Hamming(Input("x", 50, 1)), 5)
+HUGE = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
+SEX, KNOWN = Input("sex", 1, 2), Input("sex known", 1, 1)
+SMALL = Graded(((And((Equal(SEX), Both(KNOWN))), 3), (Not(Both(KNOWN)), 0)), -4)
+NAME = Graded(
+    (
+        (And((AtMost(Hamming(LONG), 0), Both(HERE))), 6),
+        (And((AtMost(Hamming(LONG), 90), Both(HERE))), 2),
+        (Not(Both(HERE)), 0),
+    ),
+    -5,
+)
+
+
+@pytest.mark.parametrize(
+    ("circuit", "width", "size", "rounds"),
+    [
+        (RULES["hamming50"], 1000, 15_408_320, 21),
+        (RULES["hamming50"], 100, 21_832_688, 25),
+        (RULES["hamming50"], 32, 36_321_168, 38),
+        (RULES["euclidean2d"], 1000, 66_096_520, 145),
+        (RULES["equal16"], 1000, 6_464_432, 17),
+        (RULES["dice128"], 1000, 39_314_672, 41),
+        (RULES["dice1024"], 1000, 345_912_280, 62),
+        (RULES["edit"], 1000, 308_006_376, 309),
+        (RULES["conjunction"], 1000, 85_942_216, 161),
+        (PEOPLE, 1000, 240_288_144, 88),
+        # Who is no dummy costs what is not said by a penalty.
+        (Equal(BITS), 1000, 4_176_808, 17),
+        (And((Equal(BITS),)), 1000, 5_798_632, 25),
+        (Not(AtMost(Hamming(BITS), 3)), 1000, 5_798_632, 25),
+        (AtMost(DICE, 0), 1000, 5_908_240, 17),
+        (AtMost(COSINE, -20), 1000, 14_032_584, 41),
+        (HUGE, 1000, 150_086_808, 263),
+        # Scores that all reach, that dummies reach, that they do not reach, and that none reaches.
+        (Reaches((SMALL, NAME), -9), 1000, 2_845_256, 17),
+        (Reaches((SMALL, NAME), 0), 1000, 111_509_296, 77),
+        (Reaches((SMALL, NAME), 1), 1000, 111_259_024, 75),
+        (Reaches((SMALL, NAME), 10), 1000, 2_845_256, 17),
+    ],
+    ids=lambda of: str(of)[:40],
+)
+def test_the_lightest_of_what_says_the_same_is_taken(
+    circuit: Node, width: int, size: int, rounds: int
+) -> None:
+    """Bytes and rounds for about a million pairs between two organisations."""
+    cost = price(circuit, square(width, 10**6 // width**2))
+    assert (cost.bytes, cost.rounds) == (size, rounds)
+
+
+def square(width: int, blocks: int = 1) -> Blocks:
+    return Blocks.of_sizes(np.full(blocks, width), np.full(blocks, width))
 
 
 def test_the_hamming_distance_of_the_paper_needs_five_bits_dummies_included() -> None:
-    program = compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot")
+    program = compile_circuit(FIFTY, "ot")
     (share,), (lookup,) = program.shares, program.lookups
     assert (share.bits, share.lane, share.penalty, lookup.bits) == (5, 8, 3, 5)
-    assert len(share.form.shifts) == 51
     total = (np.arange(32)[:, None] + np.arange(32)) % 32
     assert (lookup.truth == (total <= 2)).all()
-
-
-def test_of_what_says_the_same_the_lightest_is_taken() -> None:
-    """Dice is divided by five, and a squared distance is a chain of digits."""
-    grams, ones = Input("grams", 128, 1), Input("ones", 1, 128)
-    dice = Bilinear((Product(grams, grams, -20),), ones, 8, 8, -4 * 128, 16 * 128)
-    (share,) = compile_circuit(AtMost(dice, 0), "ot").shares
-    assert (share.bits, len(share.form.shifts)) == (8, 128 + 4)
-    far = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
-    (share,) = far.shares
-    assert (share.bits, len(share.form.shifts), len(far.lookups)) == (37, 34, 12), "[MATHS §11.3]"
-    for high, bound, none in (((1 << 30) - 1, 1 << 60, True), (255, 100, False)):
-        distance = compile_circuit(AtMost(SquaredEuclidean(Input("x", 2, high)), bound), "ot")
-        assert {share.penalty == 0 for share in distance.shares} == {none}
-
-
-def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:
-    assert compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot").shares[0].penalty == 3
-    assert compile_circuit(Equal(BITS), "ot").shares[0].penalty == 1
-    assert compile_circuit(AtMost(DICE, 0), "ot").shares[0].penalty == 2
-    for circuit in (AtMost(COSINE, -20), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
-        program = compile_circuit(circuit, "ot")
-        assert [share.penalty for share in program.shares] == [0]
-        assert OwnBit(None) in program.lookups[-1].own
 
 
 def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A thousand predicates may stand in a partner's agreement. So may a score that no ring holds."""
-    texts = [Edit(Input(f"t{i}", 24, 63), 3) for i in range(300)]
+    texts = [Edit(Input(f"t{i}", 24, 63), 3) for i in range(30)]
     part = Graded(((Equal(LONG), 1 << 62),), 0)
-    monkeypatch.setattr(compiler, "MOST_LOOKUPS", 1 << 10)
+    monkeypatch.setattr(compiler, "MOST_LOOKUPS", 1 << 7)
     for circuit in (Reaches(tuple(Graded(((text, 9),), -9) for text in texts), 1), Reaches((part, part), 2)):
         with pytest.raises(UnsupportedError):
             compile_circuit(circuit, "ot")
-
-
-# -- distance ------------------------------------------------------------------------------------------------
-
-SEVEN, NUMBERS, OWN = Input("bits", 7, 1), Input("numbers", 7, 50), Input("own", 1, 90)
 
 
 # -- lookup --------------------------------------------------------------------------------------------------
@@ -220,42 +235,7 @@ def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
     assert (own == truth[state, index] ^ share.astype(np.bool_)).all()
 
 
-# -- scores --------------------------------------------------------------------------------------------------
-
-SEX, KNOWN = Input("sex", 1, 2), Input("sex known", 1, 1)
-SMALL = Graded(((And((Equal(SEX), Both(KNOWN))), 3), (Not(Both(KNOWN)), 0)), -4)
-NAME = Graded(
-    (
-        (And((AtMost(Hamming(LONG), 0), Both(HERE))), 6),
-        (And((AtMost(Hamming(LONG), 90), Both(HERE))), 2),
-        (Not(Both(HERE)), 0),
-    ),
-    -5,
-)
-
-
-def program_of(*parts: Graded, least: int = 2) -> Program:
-    return compile_circuit(Reaches(parts, least), "ot")
-
-
-def test_the_people_of_the_benchmark() -> None:
-    """What a price is made of: products, OTs of lookups, and levels that wait for each other."""
-    program = compile_circuit(PEOPLE, "ot")
-    assert program.terms < 680
-    assert sum(-(-lookup.bits // 2) for lookup in program.lookups) <= 37
-    assert len(program.levels) <= 4
-    assert [len(share.form.shifts) for share in program.shares].count(128) == 3
-
-
-def test_dummies_that_cannot_reach_a_score_cost_nothing_and_constants_are_none() -> None:
-    assert most_without_values(SMALL) == 0
-    assert most_without_values(Graded(((Equal(BITS), 3),), -4)) == 3
-    for least in (-3, 0, 1):
-        last = program_of(SMALL, NAME, least=least).lookups[-1]
-        assert (OwnBit(None) in last.own) == (least <= 0)
-    for least in (-9, 10):
-        (lookup,) = program_of(NAME, SMALL, least=least).lookups
-        assert lookup.own == (OwnBit(None),)
+# -- scores ------------------------------------------------------------------------------------------------
 
 
 class Seen:
@@ -332,30 +312,9 @@ def _is_fair(bits: NDArray[Any]) -> bool:
     return bool((abs(bits.mean(axis=0) - 0.5) <= 6 * 0.5 / np.sqrt(len(bits))).all())
 
 
-# -- reading -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_rows_are_those_asked_for_and_dummies_are_zero(order: str) -> None:
-    """However the table lies in memory."""
-    for count in (0, 40):
-        random = np.random.default_rng(count)
-        values = np.array(random.integers(0, 1 << 40, (50, 7)), order=order)  # type: ignore[call-overload]
-        rows, there = random.integers(0, 50, count), random.random(count) < 0.5
-        for writeable in (True, False):
-            values.flags.writeable = writeable
-            found = read_rows(values, rows, there)
-            assert (found == values[rows] * there[:, None]).all()
-            assert found.T.flags.c_contiguous
-
-
 # -- settings ------------------------------------------------------------------------------------------------
 
 HAMMING = compile_circuit(RULES["hamming50"], "ot")
-
-
-def square(width: int, blocks: int = 1) -> Blocks:
-    return Blocks.of_sizes(np.full(blocks, width), np.full(blocks, width))
 
 
 def groups_of(settings: Settings, *widths: int) -> list[int]:
@@ -376,19 +335,6 @@ def test_groups_and_fields_grow_with_the_block_and_with_the_slowness_of_the_line
     assert Settings(field=2).k == 2
     with pytest.raises(ValueError, match="k is"):
         next(set_up(Side.A, 3, Fixed("a")))
-
-
-def test_bytes_a_pair_between_two_organisations() -> None:
-    for rule, width, most in (
-        ("hamming50", 1000, 16),
-        ("hamming50", 100, 22),
-        ("hamming50", 32, 37),
-        ("euclidean2d", 1000, 80),
-        ("dice128", 1000, 70),
-        ("dice1024", 1000, 400),
-    ):
-        over = square(width, 10**6 // width**2)
-        assert price(RULES[rule], over).bytes / over.pairs < most
 
 
 # -- supply --------------------------------------------------------------------------------------------------
@@ -430,12 +376,8 @@ def test_every_batch_finds_what_it_asks_for(counts: list[tuple[int, int]], many:
 
 # -- single --------------------------------------------------------------------------------------------------
 
-PAIRS = 300
+PAIRS = 120
 USED = Use(made=MANY)
-FAR_APART = AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30)
-CIRCUITS = {name: RULES[name] for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")}
-
-
 ONE_EACH = np.ones(PAIRS, np.int64)
 BACKWARDS = np.arange(PAIRS)[::-1].copy()
 ALONE = Blocks(np.arange(PAIRS), ONE_EACH, BACKWARDS, ONE_EACH)
@@ -447,23 +389,26 @@ SHARED = Blocks(
 
 @pytest.mark.parametrize(
     ("circuit", "over"),
-    [*((of, ALONE) for of in (*CIRCUITS.values(), FAR_APART)), (RULES["hamming50"], SHARED)],
-    ids=[*CIRCUITS, "wide", "in no group"],
+    [
+        *((RULES[name], ALONE) for name in ("hamming50", "euclidean2d", "edit", "conjunction", "dice128")),
+        (AtMost(SquaredEuclidean(Input("far", 2, (1 << 20) - 1)), 1 << 30), ALONE),
+        (RULES["hamming50"], SHARED),
+    ],
+    ids=lambda of: str(of)[:40],
 )
 def test_pairs_that_stand_alone_give_the_answers_and_bytes_of_stretches_of_one_row(
-    circuit: Node, over: Blocks, monkeypatch: pytest.MonkeyPatch
+    world_of: Callable[[str], World], circuit: Node, over: Blocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In lanes of 8 to 64 bits, and where letters are shared bit by bit."""
-    engine, tables = OtEngine(Settings(group=1)), [make_up_table(circuit, side, PAIRS) for side in Side]
+    world, (a, b) = world_of("ot field=1"), (make_up_table(circuit, side, PAIRS) for side in Side)
     digests = set()
     for alone in (True, False):
         if not alone:
             monkeypatch.setattr(ot_batch, "stands_alone", lambda batch: False)
-        sides, wire = fresh(engine.settings), Wire()
-        parties = [engine.evaluate(of, circuit, over, own) for of, own in zip(sides, tables, strict=True)]
-        found, other = run_pair(parties[0], parties[1], wire=wire)
+        world.sides, wire = world.fresh(), Wire()
+        found, other = run_pair(*world.parties(circuit, over, a, b), wire=wire)
         digests.add(wire.digest)
-        assert (found == match(circuit, over, *tables)).all()
+        assert (found == match(circuit, over, a, b)).all()
         assert (found == other).all()
     assert len(digests) == 1
 
@@ -481,103 +426,13 @@ def test_batches_are_large_and_what_is_under_way_at_once_is_bounded() -> None:
 
 # -- engine --------------------------------------------------------------------------------------------------
 
-OT_WIRE = "d180ae55d65b71310ddec119a7bd0a6db3d20a3a530f694fb2cb2cc2e0c691bd"
-SCORE_WIRE = "3cf55d1a86e826315f5951628579d45974515c789761f1186787d8beb0887fd3"
-SILENT_WIRE = "b93db99d4cc6b1e070e087b14284dab563c97b59ac75e574a412f51cfb2ac867"
-Bytes = NDArray[np.uint8]
-OtSessions = tuple[OtSession, OtSession]
-CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
-WIDE = Reaches((Graded(((Equal(BITS), 9_000), (AtMost(Hamming(BITS), 3), 70_000)), -5),) * 2, 3)
-"""Its weights take lookups with tables of many blocks."""
-SCORE = Reaches(
-    (
-        Graded(((Equal(BITS), 7), (AtMost(Hamming(BITS), 3), 2)), -3),
-        Graded(((AtMost(SquaredEuclidean(POINT), 400), 4),), -1),
-        Graded(((Equal(BITS), 1), (Equal(POINT), 9)), 0),
-    ),
-    4,
-)
 
-
-def both(
-    sessions: OtSessions, circuit: Node, over: Blocks, a: Table, b: Table
-) -> tuple[Party[Any], Party[Any]]:
-    engine = OtEngine(sessions[0].settings)
-    return engine.evaluate(sessions[0], circuit, over, a), engine.evaluate(sessions[1], circuit, over, b)
-
-
-def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Traced, Traced]]:
-    pis, engine = (Traced(), Traced()), OtEngine(settings)
-    made = run_pair(engine.set_up(Side.A, Fixed("a"), pis[0]), engine.set_up(Side.B, Fixed("b"), pis[1]))
-    return made, pis
-
-
-@pytest.mark.parametrize(
-    ("name", "circuit"),
-    [
-        ("ot", CIRCUIT),
-        ("ot silent", CIRCUIT),
-        *(pytest.param("ot field=4", of, marks=pytest.mark.slow) for of in (CIRCUIT, PEOPLE, WIDE)),
-        *(
-            pytest.param(name, of, marks=pytest.mark.slow)
-            for name in ("ot", "ot silent")
-            for of in (PEOPLE, WIDE)
-        ),
-    ],
-)
-def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str, circuit: Node) -> None:
-    made, pis = traced_sessions(OT[name])
-    random = np.random.default_rng(0)
-    a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
-    for over in (Blocks.whole(20, 20), Blocks.whole(3, 20), Blocks.whole(1, 1)):
-        run_pair(*both(made, circuit, over, a, b))
-    assert all(len(np.concatenate(pi.seen)) > 10_000 for pi in pis)
-    assert [pi.repeated() for pi in pis] == [0, 0]
-
-
-def test_the_trace_notices_numbers_that_come_back() -> None:
-    made, pis = traced_sessions()
-    random = np.random.default_rng(0)
-    a, b = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
-    for _ in range(2):
-        for session in made:
-            for end in (session.ot.sender, session.ot.receiver):
-                end._block = 0
-        run_pair(*both(made, CIRCUIT, Blocks.whole(3, 3), a, b))
-    assert all(pi.repeated() for pi in pis)
-
-
-def counted_table(rows: int, step: int) -> Table:
-    """Rows that no library can change."""
-    columns = {of.name: np.arange(rows * of.length) * step % (of.high + 1) for of in (BITS, POINT)}
-    shaped = {of.name: columns[of.name].reshape(rows, of.length) for of in (BITS, POINT)}
-    return Table(shaped, np.arange(rows) % 5 != 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "circuit", "digest"),
-    [("ot", CIRCUIT, OT_WIRE), ("ot silent", CIRCUIT, SILENT_WIRE), ("ot", SCORE, SCORE_WIRE)],
-    ids=["ot", "silent", "score"],
-)
-@given_messages()
-def test_the_wire_is_the_one_that_was_agreed_on(name: str, circuit: Node, digest: str) -> None:
-    """If this fails on purpose, the version tags of the formats have to change with it."""
-    wire = Wire()
-    made = fresh(OT[name], wire)
-    a, b = counted_table(20, 3), counted_table(30, 7)
-    run_pair(*both(made, circuit, Blocks.whole(20, 30), a, b), wire=wire)
-    assert wire.digest == digest
-
-
-def fresh(settings: Settings = USUAL, wire: Wire | None = None) -> OtSessions:
-    engine = OtEngine(settings)
-    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire=wire)
-
-
-def test_bits_after_the_last_answer_and_padding_that_is_not_zero_are_refused() -> None:
-    random, circuit = np.random.default_rng(0), AtMost(Hamming(BITS), 3)
-    a, b = table(random, circuit, Side.A, 3), table(random, circuit, Side.B, 3)
-    left, right = both(fresh(), circuit, Blocks.whole(3, 3), a, b)
+def test_bits_after_the_last_answer_and_padding_that_is_not_zero_are_refused(
+    world_of: Callable[[str], World],
+) -> None:
+    random, circuit, world = np.random.default_rng(0), AtMost(Hamming(BITS), 3), world_of("ot")
+    a, b = (table(random, circuit, side, 3) for side in Side)
+    left, right = world.parties(circuit, Blocks.whole(3, 3), a, b, world.fresh())
     program = compile_circuit(circuit, "ot")
     with pytest.raises(PeerError):
         run_pair(left, tampered(right, len(program.levels), lambda data: data[:-1] + bytes([data[-1] | 128])))
