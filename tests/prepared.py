@@ -39,6 +39,8 @@ from accord.drafting.kinds import read_kind
 from accord.learning import evidence
 from accord.learning.learn import Learnt
 from accord.planning import keys
+from accord.planning import made_up as synthetic
+from accord.planning import plan as planning
 from accord.preparing.draft import Draft
 from accord.table.layout import Layout
 
@@ -49,7 +51,9 @@ SALT = "0123456789abcdef"
 PARTIES = ("north", "south")
 _KNOWN: dict[str, Any] = {}
 _ROUTES: dict[str, Any] = {}
-"""What a brief search found."""
+_TABLES: dict[Any, Any] = {}
+_PAIRS: dict[Any, Any] = {}
+"""What a brief search made and found."""
 
 
 def once(make: Callable[P, T]) -> Callable[P, T]:
@@ -121,9 +125,18 @@ def share_drafts(patch: pytest.MonkeyPatch) -> None:
 
 
 def search_briefly(patch: pytest.MonkeyPatch) -> None:
-    """Look for keys from two starts instead of 24. The passes of a plan are sound, and hardly worse."""
+    """Look for keys from two starts instead of 24, on fewer synthetic records. The passes of a plan are sound,
+    and hardly worse."""
     patch.setattr(keys, "_STARTS", 2)
-    patch.setattr("accord.planning.plan._routes", _ROUTES)
+    patch.setattr(planning, "_routes", _ROUTES)
+    patch.setattr(planning, "_ROUTED_PAIRS", 1_500)
+    patch.setattr(planning, "_MOST_COUNTED", 1 << 12)
+    patch.setattr(synthetic, "_FEWEST", 2_000)
+    patch.setattr(synthetic, "_MOST_TABLES", 3)
+    patch.setattr(synthetic, "_MOST_KEPT", 64)
+    patch.setattr(synthetic, "_tables", _TABLES)
+    patch.setattr(synthetic, "_made", _PAIRS)
+    patch.setattr(synthetic.make_up_pairs, "__defaults__", (500,))
 
 
 # -- small tables of each shape -----------------------------------------------------------------------------

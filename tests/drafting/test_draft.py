@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accord
@@ -33,7 +33,7 @@ from accord.planning.plan import PlanQuestion, agreed_network, make_plan, price_
 from accord.rules.implied import enough_alone, reached_by, weights
 from accord.rules.rule import Missing, Predicate, Score, fields_of
 from accord.simulation.pair import simulate
-from tests.drafting.name_pairs import organisations, persons
+from tests.drafting.name_pairs import separation
 from tests.prepared import SALT, answers, draft, once, products, search_briefly
 from tests.prepared import people as generate
 from tests.protocols.worlds import agreement
@@ -46,8 +46,10 @@ NAMES = ["given", "surname"]
 
 
 @pytest.fixture(autouse=True)
-def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    search_briefly(monkeypatch)
+def _brief(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Slow tests search as long as users do."""
+    if request.node.get_closest_marker("slow") is None:
+        search_briefly(monkeypatch)
 
 
 def drafted(typed: str, records: tuple[int, int], **others: Any) -> Agreement:
@@ -70,15 +72,18 @@ def ruled(typed: str, records: tuple[int, int], **others: Any) -> Agreement:
 
 
 def test_small_tables_of_people_are_compared_all_with_all() -> None:
-    """The example of a newcomer: a key on the date of birth took 59 million comparisons for these."""
-    made = draft("given surname birth", (199, 220), overlap=0.3)
-    found = made.agreement
-    assert found.protocol.name == "all-pairs"
-    assert found.passes == ()
-    assert not found.one_to_one
-    assert found.expected is not None
-    assert found.expected.sizes == (199, 220)
+    """The example of a newcomer: a key on the date of birth took 59 million comparisons for these. The draft
+    does not follow from its salt, by which tests share drafts, too."""
+    made, salt = draft("given surname birth", (199, 220), overlap=0.3), "fedcba9876543210"
+    agreed = made.agreement
+    assert (agreed.protocol.name, agreed.passes, agreed.one_to_one) == ("all-pairs", (), False)
+    assert agreed.expected is not None
+    assert agreed.expected.sizes == (199, 220)
     assert (made.met, made.more) == (1.0, None)
+    require_chosen(agreed)
+    other = make_draft(answers("given surname birth", (199, 220), overlap=0.3), salt)
+    assert other.text == made.text.replace(SALT, salt)
+    assert (other.met, other.covered, other.rule) == (made.met, made.covered, made.rule)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +100,10 @@ def test_twice_what_is_expected_may_be_shown(
 
 @pytest.mark.parametrize("typed", ["given surname birth", pytest.param("latitude longitude", marks=SLOW)])
 def test_a_count_is_routed_however_small_the_tables(typed: str) -> None:
-    found = drafted(typed, (199, 220), count_epsilon="0.5", overlap=0.3)
-    assert found.protocol.name == "routed"
-    assert (found.output.answer, found.output.epsilon) == ("count", Fraction(1, 2))
-    assert found.most_matches is None
-    assert not found.one_to_one
-    assert not found.disclose.A
+    agreed = drafted(typed, (199, 220), count_epsilon="0.5", overlap=0.3)
+    assert (agreed.output.answer, agreed.output.epsilon) == ("count", Fraction(1, 2))
+    assert (agreed.protocol.name, agreed.one_to_one) == ("routed", False)
+    assert (agreed.most_matches, agreed.disclose.A) == (None, ())
 
 
 @pytest.mark.parametrize(
@@ -116,21 +119,18 @@ def test_people_who_are_in_a_table_once_are_in_one_pair(
     typed: str, others: dict[str, object], expected: object
 ) -> None:
     found = drafted(typed, (20_000, 20_000), **others)
-    assert found.protocol.name == "routed"
-    assert found.one_to_one == expected
+    assert (found.protocol.name, found.one_to_one) == ("routed", expected)
     assert found.protocol.cascades(found.task) == bool(expected)
+    if not others:
+        require_chosen(found)
 
 
-def test_a_count_needs_a_key() -> None:
+def test_without_a_key_all_pairs_are_compared_and_nothing_is_counted() -> None:
+    agreed = drafted("price", (50_000, 50_000))
+    assert (agreed.protocol.name, agreed.passes) == ("all-pairs", ())
     with pytest.raises(AgreementError) as raised:
         drafted("sex", (300, 400), count_epsilon="1")
-    assert [fault.place for fault in raised.value.faults] == ["`accord init --answer`"]
-
-
-def test_without_a_key_all_pairs_are_compared() -> None:
-    made = draft("price", (50_000, 50_000))
-    assert made.agreement.protocol.name == "all-pairs"
-    assert made.agreement.passes == ()
+    assert ["--answer" in fault.place for fault in raised.value.faults] == [True]
 
 
 @pytest.mark.parametrize("typed", ["birth_year", pytest.param("surname birth_year", marks=SLOW)])
@@ -145,9 +145,7 @@ def test_keys_that_many_share_are_listed_in_buckets_for_the_sizes(typed: str) ->
 
 def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
     tried = keys_to_try(answers("given surname birth phone", (100, 100)))
-    assert ("phone_key",) in tried
-    assert ("given_sound", "surname_sound") in tried
-    assert ("birth_year", "birth_day") in tried
+    assert {*tried} >= {("phone_key",), ("given_sound", "surname_sound"), ("birth_year", "birth_day")}
     assert all(len(set(keys)) == len(keys) for keys in tried)
     assert ("title_start", "title_end") not in keys_to_try(answers("text:title year", (100, 100)))
 
@@ -198,7 +196,6 @@ def test_a_template_is_what_a_plan_chooses(kind: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("typed", "records"),
     [
-        ("surname birth phone", (20_000, 20_000)),
         *(pytest.param("given surname birth sex postcode", (n, n), marks=SLOW) for n in (100, 3000, *SIZES)),
         *(pytest.param("text category price", (n, n), marks=SLOW) for n in (100, 3000, *SIZES)),
         *(pytest.param("text latitude longitude", (n, n), marks=SLOW) for n in (100, 3000, *SIZES)),
@@ -206,10 +203,6 @@ def test_a_template_is_what_a_plan_chooses(kind: str, size: int) -> None:
 )
 def test_a_draft_is_what_a_plan_chooses(typed: str, records: tuple[int, int]) -> None:
     require_chosen(drafted(typed, records))
-
-
-def test_a_draft_of_small_tables_is_what_a_plan_chooses() -> None:
-    require_chosen(drafted("given surname birth", (199, 220), overlap=0.3))
 
 
 @pytest.mark.parametrize("size", [500, *(pytest.param(size, marks=SLOW) for size in (1_000, 6_000))])
@@ -251,7 +244,7 @@ def sound(typed: list[ColumnKind]) -> str:
     return " ".join(once) or "text"
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2)
 @given(
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=4),
     st.sampled_from([(1, 1), (300, 50)]),
@@ -265,23 +258,19 @@ def test_every_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=12),
     st.sampled_from([(1, 1), (4_000, 9_000), (10**6, 10**6)]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_long_mix_has_a_sound_draft(typed: list[ColumnKind], records: tuple[int, int]) -> None:
     assert drafted(sound(typed), records).fields
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_type_alone_is_sketched(kind: ColumnKind) -> None:
-    require_sound(answers("latitude longitude" if "tude" in kind else kind, (50, 50)))
-
-
-@pytest.mark.parametrize("typed", ["birth", "text price"])
-def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
-    asked = answers(typed, (10, 10))
-    ranged = next(one for one in asked.fields if one.kind in RANGED)
-    with pytest.raises(AgreementError) as raised:
-        require_sound(replace(asked, ranges={ranged.name: RANGED[ranged.kind][::-1]}))
-    assert f"fields.{ranged.name}" in raised.value.faults[0].place
+def test_every_type_alone_is_judged_before_anything_is_learnt(kind: ColumnKind) -> None:
+    asked = answers("latitude longitude" if "tude" in kind else kind, (50, 50))
+    require_sound(asked)
+    if kind in RANGED:
+        with pytest.raises(AgreementError) as raised:
+            require_sound(replace(asked, ranges={kind: RANGED[kind][::-1]}))
+        assert f"fields.{kind}" in raised.value.faults[0].place
 
 
 @pytest.mark.parametrize(
@@ -328,20 +317,11 @@ def test_answers_come_into_the_draft() -> None:
     assert agreed.parties.A == "city clinic"
     assert agreed.disclose.A == agreed.disclose.B == ("given", "ward")
     assert fields["ward"]["values"] == ["a", "b"]
-    assert fields["birth"]["min"] == "1890-01-01"
-    assert fields["birth_year"]["min"] == "1890"
+    assert (fields["birth"]["min"], fields["birth_year"]["min"]) == ("1890-01-01", "1890")
     assert fields["birth"]["missing"] == fields["birth_day"]["missing"] == "skip"
     assert fields["birth_year"]["missing_values"] == ["unknown", "1900-01-01"]
-    for part, is_there in (("missing(birth)", False), ("same(ward)", True), ("dice(text)", True)):
-        assert (part in str(agreed.rule)) == is_there
-
-
-def test_no_draft_follows_from_its_salt() -> None:
-    """By this tests share drafts, too."""
-    made, salt = draft("given surname birth", (199, 220), overlap=0.3), "fedcba9876543210"
-    other = make_draft(answers("given surname birth", (199, 220), overlap=0.3), salt)
-    assert other.text == made.text.replace(SALT, salt)
-    assert (other.met, other.covered, other.rule) == (made.met, made.covered, made.rule)
+    parts = ("missing(birth)", "same(ward)", "dice(text)")
+    assert [part in str(agreed.rule) for part in parts] == [False, True, True]
 
 
 def test_the_text_says_whether_its_owner_was_asked() -> None:
@@ -383,23 +363,24 @@ def test_a_missing_value_weighs_nothing(typed: str) -> None:
     def nothing_there(predicate: Predicate) -> tuple[bool, bool]:
         return isinstance(predicate, Missing), not isinstance(predicate, Missing)
 
-    assert {*map(tuple, (weights(each, nothing_there) for each in score_of(found.rule).comparisons))} == {
-        (0,)
-    }
+    comparisons = score_of(found.rule).comparisons
+    assert {tuple(weights(each, nothing_there)) for each in comparisons} == {(0,)}
 
 
 def test_names_that_agree_gain_nothing_crosswise() -> None:
     """Anders Andersson has a given name that is like his surname."""
     agreed = ruled("given surname birth", (199, 220))
-    names = {
-        "id": ["1", "2"], "given": ["Anders", "Anders"], "surname": ["Andersson", "Andersson"],
-        "birth": ["1950-01-31", "1987-11-05"],
-    }  # fmt: skip
-    swapped = {"id": ["3"], "given": ["Andersson"], "surname": ["Gustav"], "birth": ["1950-01-31"]}
-    straight = {"id": ["3"], "given": ["Gustav"], "surname": ["Andersson"], "birth": ["1950-01-31"]}
-    same = accord.simulate(pa.table(names), pa.table(names), agreed, seed=1).found.ids()
-    assert sorted(zip(*same.to_pydict().values(), strict=True)) == [("1", "1"), ("2", "2")]
-    assert len(accord.simulate(pa.table(swapped), pa.table(straight), agreed, seed=1).found.ids()) == 1
+
+    def matches(*sides: list[str]) -> list[tuple[str, str]]:
+        rows = [
+            [dict(zip(("id", *NAMES, "birth"), one.split(), strict=True)) for one in side] for side in sides
+        ]
+        found = accord.simulate(*map(pa.Table.from_pylist, rows), agreed, seed=1).found.ids()
+        return sorted(zip(*found.to_pydict().values(), strict=True))
+
+    names = ["1 Anders Andersson 1950-01-31", "2 Anders Andersson 1987-11-05"]
+    assert matches(names, names) == [("1", "1"), ("2", "2")]
+    assert len(matches(["3 Andersson Gustav 1950-01-31"], ["3 Gustav Andersson 1950-01-31"])) == 1
 
 
 @pytest.mark.parametrize("typed", [PEOPLE, pytest.param("name street city", marks=SLOW)])
@@ -419,7 +400,7 @@ def test_names_alone_are_no_match(typed: str) -> None:
 
 def test_names_are_a_match_where_there_is_nothing_else() -> None:
     agreed = ruled("given surname", (400, 400))
-    assert reached_by(agreed.rule, {"given", "surname"}, agreed.fields) is not None
+    assert reached_by(agreed.rule, {*NAMES}, agreed.fields) is not None
 
 
 @pytest.mark.parametrize(
@@ -440,9 +421,9 @@ def test_weights_of_days_do_not_depend_on_the_agreed_range(limits: tuple[str, st
 
 
 def test_levels_tell_names_apart_better_than_edit_distance() -> None:
-    pairs = organisations()
-    assert pairs.auc_of(ruled("company", (200, 200))) >= max(0.93, pairs.auc_of_edits() + 0.2)
-    assert persons().auc_of(ruled("given middle surname", (200, 200))) >= 0.95
+    """That of whole names tells 66 % of these organisations from others."""
+    assert separation("organisations", ruled("company", (200, 200))) >= 0.93
+    assert separation("persons", ruled("given middle surname", (200, 200))) >= 0.95
 
 
 # -- synthetic records of a draft ---------------------------------------------------------------------------
@@ -469,14 +450,11 @@ def test_cells_of_true_pairs_agree_more_often_than_by_chance(kind: ColumnKind) -
     assert same > by_chance
 
 
-def test_equal_fields_give_equal_records() -> None:
-    asked = fields(ColumnKind.SURNAME, ColumnKind.TEXT, ColumnKind.SURNAME_2)
-    assert make_up.__wrapped__(asked, MAP).a.equals(make_up(asked, MAP).a)
-    assert RECORDS > 1_000
-
-
 def test_some_records_have_a_name_and_little_else() -> None:
-    made = make_up(fields(ColumnKind.NAME, ColumnKind.BIRTH_YEAR, ColumnKind.YEAR, ColumnKind.TEXT), MAP)
+    asked = fields(ColumnKind.NAME, ColumnKind.BIRTH_YEAR, ColumnKind.YEAR, ColumnKind.TEXT)
+    made = make_up(asked, MAP)
+    assert make_up.__wrapped__(asked, MAP).a.equals(made.a), "the same every time"
+    assert RECORDS > 1_000
     lacks = made.a["text"].is_null().to_numpy()
     assert 0.05 < lacks.mean() < 0.4
     assert not (lacks & made.a["name"].is_null().to_numpy()).mean() > 0.05

@@ -64,7 +64,8 @@ def test_a_plan_follows_from_counts_given_or_agreed() -> None:
     "wish",
     [
         *({"recall": 1.5}, {"max_time": 0}, {"max_bytes": -1}, {"overlap": 2.0}, {"network": "fast"}),
-        *({"max_epsilon": -1}, {"max_epsilon": float("nan")}, {"covered": 1.1}, {"records": (5,)}),
+        *({"max_epsilon": -1}, {"max_epsilon": float("nan")}, {"covered": 1.1}, {"overlap": -0.1}),
+        *({"records": records} for records in ((5,), (0, 5), (5, 0), (1, 20_000_001))),
     ],
 )
 def test_a_wish_that_means_nothing_is_refused(wish: dict[str, Any]) -> None:

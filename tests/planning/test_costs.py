@@ -10,8 +10,6 @@ import pytest
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
-from accord.fields.columns import Records
-from accord.fields.load import load_records
 from accord.network import Network
 from accord.planning import costs
 from accord.planning import spread as spread_module
@@ -25,7 +23,7 @@ from accord.planning.machine import (
     speed_of,
     vole_rounds,
 )
-from accord.planning.saved import cascade, price_schedule, share_made
+from accord.planning.saved import cascade
 from accord.planning.spread import (
     CROWDED,
     EVEN,
@@ -62,50 +60,22 @@ def bill(agreed: Agreement, spread: Spread, terms: Terms) -> costs.Bill:
 
 @pytest.mark.parametrize("protocol", [None, "all-pairs"])
 def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(protocol: str | None) -> None:
+    """With a large ε, so that there are few dummies to compare. A slower line takes longer for them."""
     made = products(150, sparse=True)
-    # A large ε, so that there are few dummies to compare.
     epsilon = "8" if protocol is None else None
     agreed = adjust(starter("products"), protocol=protocol, greedy=False, epsilon=epsilon)
     a, b = load_both(made.a, made.b, agreed, None, None)
     plan = agreed.plan
     spread = Spread(plan.counts(Side.A, a.columns, len(a)), plan.counts(Side.B, b.columns, len(b)))
     run = simulate(made.a, made.b, agreed, engine="ot", seed=1).runs[0]
-    found = bill(agreed, spread, Terms((a.size, b.size), LAN, run.matches))
+    lines = (LAN, Network(1, 300))
+    found, far = (bill(agreed, spread, Terms((a.size, b.size), line, run.matches)) for line in lines)
     assert found.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
     assert found.bytes.expected == pytest.approx(run.bytes, rel=0.1)
     assert found.dummies.expected == pytest.approx(run.dummies_a + run.dummies_b, rel=0.1, abs=1)
-
-
-@pytest.mark.parametrize("protocol", [None, "all-pairs"])
-def test_a_greedy_run_makes_a_share_within_the_range(protocol: str | None) -> None:
-    """Planned from A's table alone, run with both. Half of the smaller table matches."""
-    made = products(400, 0.5, 3, True)
-    agreed = adjust(starter("products"), protocol=protocol, greedy=True)
-    a, b = load_both(made.a, made.b, agreed, None, None)
-    task, sizes = agreed.task, (a.size, b.size)
-    spread = from_table(task.blocking, Side.A, a, make_alike(len(a), len(b), 0.5), agreed.blocking_fields)
-    drawn = costs.foresee(task, costs.releases_of(task, sizes), [spread], sizes)[0][0]
-    found = share_made(task, drawn, spread, sizes, 0.5)
-    round_ = costs.price_rounds(agreed, task)
-    assert round_ is not None
-    each = price_schedule(task, drawn, round_)
-    run = simulate(made.a, made.b, agreed, seed=1).runs[0]
-    assert found.low * drawn.comparisons <= 1.1 * run.comparisons
-    assert found.high * drawn.comparisons >= 0.9 * run.comparisons
-    assert each is not None
-    whole = costs.price_blocks(agreed, task, drawn, None, sizes)
-    assert each >= 0.9 * whole.bytes / whole.comparisons, "short rounds cost more, and none less"
-
-
-def test_from_counts_nothing_is_spared_without_matches() -> None:
-    task = agreement(protocol="all-pairs").task
-    spread = Spread(np.array([50]), np.array([80]))
-    drawn = costs.Drawn((np.array([50]), np.array([80])), 0, 4000)
-    none = share_made(task, drawn, spread, (50, 80), 0.0)
-    assert none.expected == none.high == 1
-    some = share_made(task, drawn, spread, (50, 80), 1.0)
-    assert some.low < some.expected < some.high == 1
-    assert some.low * 4000 >= 80, "every record is compared with something before it is known"
+    assert found.bytes == far.bytes
+    assert found.seconds.expected < far.seconds.expected
+    assert far.work.network > far.work.processor
 
 
 def test_a_cascade_has_the_sizes_of_what_did_not_match() -> None:
@@ -175,15 +145,6 @@ def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.Monkey
         assert 0 < sample.a_counts.sum() <= 2_000_000 == sample.b_counts.max(), "of any shape in no time"
 
 
-def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:
-    agreed = starter("products")
-    spread = from_sizes(agreed.plan, (500, 500), 0.0)
-    near, far = (bill(agreed, spread, Terms((500, 500), line, 0)) for line in (LAN, Network(1, 300)))
-    assert near.bytes == far.bytes
-    assert near.seconds.expected < far.seconds.expected
-    assert far.work.network > far.work.processor
-
-
 # -- the machine that is written down -----------------------------------------------------------------------
 
 
@@ -193,6 +154,9 @@ def test_work_is_linear_in_what_was_counted() -> None:
     assert speed.processor(Price(7, 0, 50, 4, 3)) == pytest.approx(0.55 * (50 + 5 * 4 + 3 * FEED + 3 * 7))
     dual = speed_of(starter("products").task.lowered.node, "dual")
     assert dual.processor(Price(1000, 9, 50, 4, 0)) == pytest.approx(0.55 * 1000 * DUAL_BYTE)
+    # A VOLE of few cells has no rounds.
+    cells = (0, 4096, 4097, 2_000_000, 2_100_000, 130_000_000)
+    assert [*map(vole_rounds, cells)] == [0, 0, 1, 1, 2, 63]
 
 
 @pytest.mark.parametrize(
@@ -217,76 +181,56 @@ def test_pairs_that_stand_alone_take_longer() -> None:
         assert more == pytest.approx(10 * some, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("cells", "rounds"), [(0, 0), (4096, 0), (4097, 1), (2_000_000, 1), (2_100_000, 2), (130_000_000, 63)]
-)
-def test_a_vole_of_few_cells_has_no_rounds(cells: int, rounds: int) -> None:
-    assert vole_rounds(cells) == rounds
-
-
 # -- records over bins --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["products", "people"])
 def test_more_skew_brings_more_pairs_together(kind: str) -> None:
+    """Without skew each of ten counts of 10⁵ is within 5σ of its mean: false alarms are below 6·10⁻⁶."""
     plan = starter(kind).plan
     a, b = plan.pairs()
     spreads = [from_sizes(plan, (4000, 3000), skew) for skew in (EVEN, USUAL, CROWDED)]
     even, usual, crowded = (int(np.dot(spread.a[a], spread.b[b])) for spread in spreads)
     assert even < usual < crowded
-
-
-@pytest.mark.parametrize("sizes", [(1, 1), (900, 40), (40_000, 90_000)])
-def test_every_record_has_its_bins(sizes: tuple[int, int]) -> None:
-    spread = from_sizes(starter("people").plan, sizes, USUAL)
-    for counts, size in zip(spread.counts, sizes, strict=True):
-        # Counts of a part are scaled up and rounded at random: right on average.
-        assert counts.sum() == pytest.approx(3 * size, rel=0.02, abs=0.5)
-
-
-def test_records_are_in_as_many_cells_and_buckets_as_there_are() -> None:
-    """Cells of 4 with a reach of 1: half of the points of a border also lie beside the next cell."""
-    spread = from_sizes(agreement(style="replicate").plan, (5000, 5000), EVEN)
-    assert spread.a.sum() == 5000
-    assert 1.2 < spread.b.sum() / 5000 < 2.25
-    buckets = agreement(blocking=[{"kind": "key", "field": "x", "buckets": 100}])
-    assert np.count_nonzero(from_sizes(buckets.plan, (2000, 2000), EVEN).a) == 16
-
-
-def test_an_even_spread_is_even() -> None:
-    """Each of ten counts of 10⁵ draws is within 5σ of its mean; a false alarm is below 6·10⁻⁶."""
     counts = np.bincount(draw_ranks(np.random.default_rng(1), 10, 100_000, EVEN), minlength=10)
     assert np.abs(counts - 10_000).max() < 5 * 95
 
 
-def test_the_own_side_is_counted_and_the_partner_alike() -> None:
-    agreed, made = starter("products"), products(2000, None, 0)
-    records = load_records(made.a, agreed.fields, agreed.salt)
-    alike = make_alike(len(records), 3000, 0.5)
-    assert alike.matching == 1000
-    assert len(np.unique(alike.rows[:1000])) == 1000
-    for side in Side:
-        spread = from_table(agreed.plan, side, records, alike, agreed.blocking_fields)
-        own, theirs = (spread.a, spread.b) if side is Side.A else (spread.b, spread.a)
-        assert np.array_equal(own, agreed.plan.counts(side, records.columns, len(records)))
-        assert theirs.sum() == 3000
-        assert np.corrcoef(own, theirs)[0, 1] > 0.95
-    # A partner may be smaller than the overlap says.
-    assert (make_alike(10, 4, 1.0).matching, len(make_alike(10, 4, 1.0).rows)) == (4, 4)
+@pytest.mark.parametrize("sizes", [(1, 1), (900, 40), (40_000, 90_000)])
+def test_every_record_has_its_bins(sizes: tuple[int, int]) -> None:
+    """Counts of a part are scaled up and rounded at random: right on average. Cells of 4 with a reach of 1:
+    half of the points of a border also lie beside the next cell."""
+    spread = from_sizes(starter("people").plan, sizes, USUAL)
+    for counts, size in zip(spread.counts, sizes, strict=True):
+        assert counts.sum() == pytest.approx(3 * size, rel=0.02, abs=0.5)
+    cells = from_sizes(agreement(style="replicate").plan, (5000, 5000), EVEN)
+    assert cells.a.sum() == 5000
+    assert 1.2 < cells.b.sum() / 5000 < 2.25
+    buckets = agreement(blocking=[{"kind": "key", "field": "x", "buckets": 100}])
+    assert np.count_nonzero(from_sizes(buckets.plan, (2000, 2000), EVEN).a) == 16, "there are 16 values"
 
 
 @pytest.mark.parametrize("style", ["neighbours", "replicate"])
-def test_a_long_table_is_placed_in_stretches(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The own counts, and the copies that match, are those of the table as a whole."""
-    agreed = agreement(style=style)
-    rng = np.random.default_rng(3)
-    own = held([(int(x), int(y)) for x, y in rng.integers(0, 16, (50, 2))], agreed)
-    alike = Alike(rng.permutation(50)[:40], 40)
-    whole = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields)
-    monkeypatch.setattr(spread_module, "_STRETCH", 7)
-    parts = from_table(agreed.plan, Side.A, own, alike, agreed.blocking_fields)
-    for side in (0, 1):
-        assert np.array_equal(whole.counts[side], parts.counts[side])
+def test_the_own_side_is_counted_and_the_partner_alike(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long table is placed in stretches: the copies that match are those of the table as a whole."""
+    agreed, rng = agreement(style=style), np.random.default_rng(3)
+    own = held([(int(x), int(y)) for x, y in rng.integers(0, 16, (600, 2)) ** 2 // 16], agreed)
+    alike = make_alike(600, 900, 0.5)
+    assert (alike.matching, len(np.unique(alike.rows[:300]))) == (300, 300)
+    exact = Alike(alike.rows[:300], 300)
+    for side in Side:
+        spread = from_table(agreed.plan, side, own, alike, agreed.blocking_fields)
+        mine, theirs = spread.counts[:: 1 if side is Side.A else -1]
+        assert np.array_equal(mine, agreed.plan.counts(side, own.columns, 600))
+        assert theirs.sum() >= 900
+        assert np.corrcoef(mine, theirs)[0, 1] > 0.9
+        whole = from_table(agreed.plan, side, own, exact, agreed.blocking_fields)
+        with monkeypatch.context() as patch:
+            patch.setattr(spread_module, "_STRETCH", 7)
+            parts = from_table(agreed.plan, side, own, exact, agreed.blocking_fields)
+        assert all(map(np.array_equal, whole.counts, parts.counts))
+    # A partner may be smaller than the overlap says.
+    assert (make_alike(10, 4, 1.0).matching, len(make_alike(10, 4, 1.0).rows)) == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -296,27 +240,22 @@ def test_a_long_table_is_placed_in_stretches(style: str, monkeypatch: pytest.Mon
 def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew: float) -> None:
     """Sparse bins, where a copy's meeting with itself would count: Σ n² is nearly twice what is due at 60.
 
-    Of 150 tables from a known distribution, the mean of what is planned and of what two independent tables
+    Of 100 tables from a known distribution, the mean of what is planned and of what two independent tables
     have in common are within 5 standard errors: a false alarm is below 6·10⁻⁷.
     """
     agreed = agreement(blocking=[{"kind": "key", "field": "x"}, {"kind": "key", "field": "y"}])
-    rng, planned, due, copied = np.random.default_rng(7), [], [], []
-
-    def table() -> Records:
-        x, y = (draw_ranks(rng, 16, records, skew) for _ in range(2))
-        return held(list(zip(x.tolist(), y.tolist(), strict=True)), agreed)
-
-    for _ in range(150):
-        mine, other = table(), table()
+    rng, met = np.random.default_rng(7), []
+    for _ in range(100):
+        mine, other = (
+            held([*zip(*(draw_ranks(rng, 16, records, skew).tolist() for _ in "xy"), strict=True)], agreed)
+            for _ in Side
+        )
         alike = Alike(rng.integers(0, records, records), 0)
         spread = from_table(agreed.plan, Side.A, mine, alike, agreed.blocking_fields)
-        planned.append(np.dot(spread.a, spread.b))
-        due.append(np.dot(spread.a, agreed.plan.counts(Side.B, other.columns, records)))
-        copied.append(np.dot(spread.a, spread.a))
-
-    def apart(some: list[int]) -> float:
-        return float((np.mean(some) - np.mean(due)) / np.sqrt((np.var(some) + np.var(due)) / 150))
-
-    assert abs(apart(planned)) < 5
+        due = agreed.plan.counts(Side.B, other.columns, records)
+        met.append([np.dot(spread.a, counts) for counts in (spread.b, due, spread.a)])
+    means, errors = np.mean(met, axis=0), np.var(met, axis=0) / len(met)
+    planned, _, copied = (means - means[1]) / np.sqrt(errors + errors[1])
+    assert abs(planned) < 5
     if records == 60:
-        assert apart(copied) > 5, "the test would notice"
+        assert copied > 5, "the test would notice"

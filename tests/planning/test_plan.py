@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.agreement.adjusting import adjust
+from accord.agreement.blocking_text import write_blocking
 from accord.agreement.document import Agreement, DisclosedColumns
 from accord.agreement.file import require_sound
 from accord.datasets.starter import starter
@@ -24,12 +26,14 @@ from accord.errors import UsageError
 from accord.fields.columns import Column, Records, rows_of
 from accord.fields.load import load_records
 from accord.network import Network
+from accord.planning import keys as key_search
+from accord.planning import made_up as synthetic
 from accord.planning.choose import Wanted
 from accord.planning.figures import Range
-from accord.planning.keys import CAPS, MOST_PASSES, ChosenKey, Key, choose_keys
+from accord.planning.keys import CAPS, MOST_PASSES, Key, choose_keys
 from accord.planning.made_up import make_up_pairs, make_up_samples
 from accord.planning.plan import Own, PlanQuestion, make_plan, price_agreed, route
-from accord.planning.recall import err, jitter, recall_of, shares_met
+from accord.planning.recall import recall_of, shares_met
 from accord.planning.routes import _makes_whole
 from accord.planning.variants import (
     MOST_BLOCKINGS,
@@ -41,12 +45,14 @@ from accord.planning.variants import (
 from accord.planning.wrong_fields import WrongField
 from accord.protocols.parts.output import Output
 from accord.protocols.sharing import Sample, Sharers
+from accord.rules.blocking.base import Passes, PassSpec
 from accord.rules.blocking.grid import GridSpec
 from accord.rules.blocking.key import KeySpec
 from accord.rules.evaluate import Tables, holds
+from accord.rules.text import parse_rule
 from accord.side import Side
 from accord.simulation.pair import simulate
-from reproduction.places import generate_places, places_agreement
+from reproduction.places import places_agreement
 from tests.planning.worlds import birth_key, question
 from tests.prepared import people, products, search_briefly
 from tests.protocols.worlds import agreement, passes, records
@@ -59,8 +65,10 @@ PRODUCTS = starter("products")
 
 
 @pytest.fixture(autouse=True)
-def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    search_briefly(monkeypatch)
+def _brief(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Slow tests search as long as users do."""
+    if request.node.get_closest_marker("slow") is None:
+        search_briefly(monkeypatch)
 
 
 # -- options and figures ------------------------------------------------------------------------------------
@@ -68,7 +76,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_default_wish_is_the_agreed_promise_and_every_match() -> None:
     found = make_plan(PRODUCTS, question(3000, 3000))
-    assert found.choice.recall == 1.0
+    assert (found.choice.recall, found.missed) == (1.0, ())
     assert (found.choice.largest_epsilon or 0) <= 1.6
     assert len(found.options) > 12
     assert {"laplace", "all-pairs"} <= {one.protocol for one in found.options}
@@ -76,60 +84,41 @@ def test_the_default_wish_is_the_agreed_promise_and_every_match() -> None:
     assert len({one.agreement.digest for one in found.options}) == len(found.options)
     sure = [one for one in found.options if one.largest_epsilon == 0 and one.recall == 1.0]
     assert found.choice.usual == min(one.usual for one in sure)
+    assert price_agreed(PRODUCTS, question(50, 50, wish=Wanted(max_time=1e-9))).missed == ("max-time",)
 
 
 def test_dual_is_planned_without_greedy_and_within_one_test() -> None:
     plain = agreement(greedy=False)
     dual = Agreement.model_validate(plain.model_dump() | {"engine": "dual"})
-    found, other = (price_agreed(one, question(200, 200)).agreed for one in (dual, plain))
-    assert found.comparisons == other.comparisons
-    assert found.bytes.expected > 10 * other.bytes.expected
-    for one in price_agreed(dual, question(20, 20)).options:
-        assert not getattr(one.agreement.protocol, "greedy", False)
+    found, other = (price_agreed(one, question(200, 200)) for one in (dual, plain))
+    assert found.agreed.comparisons == other.agreed.comparisons
+    assert found.agreed.bytes.expected > 10 * other.agreed.bytes.expected
+    assert not any(getattr(one.agreement.protocol, "greedy", False) for one in found.options)
     with pytest.raises(UsageError):
         price_agreed(dual, question(100_000, 100_000))
 
 
-def test_a_delta_is_what_it_exactly_is() -> None:
-    found = price_agreed(PRODUCTS, question(100, 100))
-    for value in found.agreed.delta.values():
-        assert value is not None
-        assert 0 < value <= 2.0**-40
-    every = next(one for one in found.options if one.all_pairs)
-    assert set(every.delta.values()) == set(every.epsilon.values()) == {0.0}
-
-
-@pytest.mark.parametrize(
-    ("wish", "missed"), [(Wanted(max_epsilon=0), ()), (Wanted(max_time=1e-9), ("max-time",))]
-)
-def test_a_plan_names_the_wishes_that_nothing_meets(wish: Wanted, missed: tuple[str, ...]) -> None:
-    assert price_agreed(agreement(), question(50, 50, wish=wish)).missed == missed
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        *({"sizes": (0, 5)}, {"sizes": (5, 0)}, {"sizes": (1, 20_000_001)}),
-        *({"overlap": -0.1}, {"overlap": 1.1}, {"wish": Wanted(recall=1.1)}),
-    ],
-)
-def test_a_question_has_sizes_and_shares(bad: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        question(*bad.pop("sizes", (5, 5)), **bad)
-
-
+@pytest.mark.parametrize("protocol", [None, "all-pairs"])
 @pytest.mark.parametrize("greedy", [False, True])
-def test_with_a_table_the_price_is_near_a_run(greedy: bool) -> None:
-    made = products(600, 0.5, 2, True)
-    own = Own(Side.A, load_records(made.a, PRODUCTS.fields, PRODUCTS.salt))
-    found = price_agreed(PRODUCTS, question(600, 600, overlap=0.5), own)
-    planned = next(one for one in found.options if one.greedy == greedy and one.bins)
-    run = simulate(made.a, made.b, adjust(PRODUCTS, greedy=greedy), seed=4).runs[0]
-    assert planned.comparisons.low <= run.comparisons <= planned.comparisons.high
-    if not greedy:
+def test_with_a_table_the_price_is_near_a_run(greedy: bool, protocol: str | None) -> None:
+    made, asked = products(400, 0.5, 3, True), question(400, 400, overlap=0.5)
+    plain, agreed = (adjust(PRODUCTS, protocol=protocol, greedy=one) for one in (False, greedy))
+    own = Own(Side.A, load_records(made.a, agreed.fields, agreed.salt))
+    planned, whole = (price_agreed(one, asked, own).agreed for one in (agreed, plain))
+    run = simulate(made.a, made.b, agreed, seed=1).runs[0]
+    assert planned.comparisons.low <= 1.1 * run.comparisons
+    assert planned.comparisons.high >= 0.9 * run.comparisons
+    # Short rounds cost more, and none less.
+    each, other = (one.bytes.expected / one.comparisons.expected for one in (planned, whole))
+    assert each >= 0.9 * other
+    spared = price_agreed(agreed, question(400, 400, overlap=0)).agreed.comparisons
+    alone = price_agreed(plain, question(400, 400)).agreed.comparisons
+    assert spared.expected == alone.expected, "without matches nothing is spared"
+    if greedy:
+        assert planned.comparisons.low < planned.comparisons.expected < planned.comparisons.high
+    else:
         assert planned.comparisons.high <= 2 * planned.comparisons.low
         assert planned.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
-        alone = price_agreed(adjust(PRODUCTS, greedy=False), question(600, 600)).agreed.comparisons
         assert alone.low <= run.comparisons <= alone.high, "from counts alone, too"
 
 
@@ -140,6 +129,9 @@ def test_a_plan_is_json_a_table_and_a_page() -> None:
     for option in found["options"]:
         assert {"protocol", "blocking", "greedy", "agreed", "recall"} <= set(option)
         assert set(option["epsilon"]) == set(option["delta"]) == {"A", "B"}
+        every = option["protocol"] == "all-pairs"
+        assert all(value == 0 if every else 0 < value <= 2.0**-40 for value in option["delta"].values())
+        assert all((value == 0) == every for value in option["epsilon"].values())
         for name in ("dummies", "comparisons", "bytes", "seconds", "rounds", "memory"):
             assert option[name]["low"] <= option[name]["expected"] <= option[name]["high"], name
     assert found["choice"] in found["options"]
@@ -149,12 +141,8 @@ def test_a_plan_is_json_a_table_and_a_page() -> None:
     assert plan.to_pandas()["comparisons_expected"].min() > 0
     assert plan._repr_html_().count("<tr>") == 1 + len(plan.options)
     assert plan.choice.protocol in repr(plan)
-
-
-def test_a_range_holds_what_it_was_made_of() -> None:
     assert Range.of(5, 3, 9) == Range(3, 5, 9)
-    assert Range(1, 2, 3).scaled(2) == Range(2, 4, 6)
-    assert Range(1.4, 2.6, 3).to_json() == {"low": 1, "expected": 3, "high": 3}
+    assert Range(0.7, 1.3, 1.5).scaled(2).to_json() == {"low": 1, "expected": 3, "high": 3}
 
 
 # -- variants of an agreement -------------------------------------------------------------------------------
@@ -179,27 +167,27 @@ def test_other_blockings_are_sound_and_none_is_the_agreed_one(agreed: Agreement)
         assert max(key.buckets or 0 for key in keys) <= 24, "and in no more than it has values"
 
 
-def test_grids_have_other_cells_in_both_styles() -> None:
-    found = blockings(agreement(style="replicate"), (500, 500))
-    grids = [part for one in found for part in one.passes[0].parts if isinstance(part, GridSpec)]
-    assert {grid.style for grid in grids} == {"replicate", "neighbours"}
-    assert len({grid.cell for grid in grids}) >= 3
-    # The reach that the rule needs, and no more.
-    assert {grid.reach for grid in grids} == {None, Fraction(1)}
-
-
-def test_passes_are_left_out_one_at_a_time_where_that_is_asked_for() -> None:
-    agreed = agreement(blocking=passes("x", "grid"), rule="within(x, 1)")
-    for fewer in (True, False):
-        assert any(len(one.passes) == 1 for one in blockings(agreed, (500, 500), fewer)) == fewer
-
-
-def test_protocols_are_those_that_rule_and_blocking_allow() -> None:
+def test_variants_are_those_that_rule_and_blocking_allow() -> None:
     exact = agreement(rule="same(x) and same(y)")
     fuzzy, both = ({one.protocol.name for one in other_protocols(agreed)} for agreed in (PRODUCTS, exact))
-    assert "all-pairs" in fuzzy
-    assert "psi" not in fuzzy
     assert {"psi", "all-pairs"} <= both
+    assert both - fuzzy == {"psi"}
+    found = blockings(agreement(style="replicate"), (500, 500))
+    grids = [part for one in found for part in one.passes[0].parts if isinstance(part, GridSpec)]
+    assert len({grid.cell for grid in grids}) >= 3
+    # The reach that the rule needs, and no more.
+    assert {(grid.style, grid.reach) for grid in grids} == {("replicate", Fraction(1)), ("neighbours", None)}
+    # Passes are left out one at a time where that is asked for.
+    two = agreement(blocking=passes("x", "grid"), rule="within(x, 1)")
+    for fewer in (True, False):
+        assert any(len(one.passes) == 1 for one in blockings(two, (500, 500), fewer)) == fewer
+    # Another ε changes nothing else.
+    changed = with_epsilon(PRODUCTS, Fraction(3))
+    assert changed is not None
+    assert changed.protocol.A.epsilon == changed.protocol.B.epsilon == 3  # type: ignore[attr-defined]
+    assert with_epsilon(changed, Fraction("1.6")) == PRODUCTS
+    for agreed, epsilon in ((PRODUCTS, Fraction("1.6")), (agreement(protocol="all-pairs"), Fraction(3))):
+        assert with_epsilon(agreed, epsilon) is None
 
 
 @pytest.mark.parametrize("agreed", [PRODUCTS, PEOPLE])
@@ -207,43 +195,42 @@ def test_greedy_is_tried_only_where_a_match_shows_what_it_needs(agreed: Agreemen
     tried = [greedy for one in (agreed, *other_protocols(agreed)) for greedy in greedy_variants(one)]
     for one in tried:
         require_sound(one)
+    assert tried[0] is agreed
     switched = agreed.protocol.model_copy(update={"greedy": True})
     shows = {*agreed.disclose.A} >= {*agreed.names}
     assert (agreed.model_copy(update={"protocol": switched}) in tried) == shows
     assert shows == (agreed is PRODUCTS), "both happen"
 
 
-def test_greedy_and_epsilon_change_and_nothing_else() -> None:
-    same, other = greedy_variants(PRODUCTS)
-    assert same is PRODUCTS
-    assert other.protocol.model_copy(update={"greedy": True}) == PRODUCTS.protocol
-    assert len(greedy_variants(agreement(protocol="psi", rule="same(x)"))) == 1
-    changed = with_epsilon(PRODUCTS, Fraction(3))
-    assert changed is not None
-    assert changed.protocol.A.epsilon == changed.protocol.B.epsilon == 3  # type: ignore[attr-defined]
-    assert with_epsilon(PRODUCTS, Fraction("1.6")) is None
-    assert with_epsilon(agreement(protocol="all-pairs"), Fraction(3)) is None
-
-
 # -- synthetic pairs, and the share of them that is found ---------------------------------------------------
 
 
-@pytest.mark.parametrize("agreed", [PEOPLE, PRODUCTS])
-def test_most_synthetic_pairs_are_accepted_and_meet(agreed: Agreement) -> None:
-    found, again = make_up_pairs(agreed), make_up_pairs(agreed)
+@pytest.mark.parametrize(
+    "agreed", [PEOPLE, PRODUCTS, places_agreement()], ids=["people", "products", "places"]
+)
+def test_most_synthetic_pairs_are_accepted_and_meet(
+    agreed: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts have slips. Numbers move no farther than the rule accepts alone: a disc in its square."""
+    found = make_up_pairs(agreed, 2_000)
+    monkeypatch.setattr(synthetic, "_made", {})
+    again = make_up_pairs(agreed, 2_000)
     assert found is not None
     assert again is not None
     for name, column in found[1].columns.items():
         assert np.array_equal(column.present, again[1].columns[name].present), "the same every time"
     tables, rows = Tables(agreed.fields, *(side.columns for side in found)), np.arange(len(found[0]))
-    assert holds(agreed.rule, tables, rows, rows).mean() > 0.6
+    assert 0.5 < holds(agreed.rule, tables, rows, rows).mean() < 1
     shares = shares_met(agreed.task, *found, {})
     assert shares is not None
     assert (shares.sum() == 1.0) == (not agreed.plan.losses(agreed.rule))
     assert shares.sum() > 0.97
-    if agreed is PEOPLE:
-        a, b = (side.columns["given"].words for side in found)  # type: ignore[union-attr]
-        assert 0 < (a != b).any(axis=1).mean() < 0.5, "errors make the sides differ"
+    a, b = (side.columns for side in found)
+    for name in ("given", "surname", "phone") if agreed is PEOPLE else ():
+        assert 0 < (a[name].words != b[name].words).any(axis=1).mean() < 0.5  # type: ignore[union-attr]
+    for name in ("lat", "lon") if "lat" in agreed.fields else ():
+        moved = np.abs(a[name].values - b[name].values)  # type: ignore[union-attr]
+        assert 0 < np.quantile(moved, 0.9) <= 1000, "but for those with another's place"
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -262,36 +249,32 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_field_can_be_made_up(kind: str) -> None:
     plain = agreement(protocol="all-pairs").model_dump(mode="json")
-    agreed = Agreement.model_validate(
-        plain | {"fields": plain["fields"] | {"z": KINDS[kind]}, "rule": "same(z)"}
-    )
+    fields = plain["fields"] | {"z": KINDS[kind]}
+    agreed = Agreement.model_validate(plain | {"fields": fields, "rule": "same(z)"})
     pairs = make_up_pairs(agreed, 300)
     assert pairs is not None
     assert pairs[0].columns["z"].present.mean() > 0.9
-    if kind not in ("hash", "bloom"):
-        return
-    samples = make_up_samples(agreed, (300, 40), 200)
-    assert samples is not None
-    assert [(one.rows, one.size, one.half is None) for one in samples.values()] == [
-        (200, 300, False),
-        (40, 40, True),
-    ]
-    # A text that is compared by its letters is no key.
-    assert ("z" in samples[Side.A].tables[0]) == (kind == "hash")
+    if kind in ("hash", "bloom"):
+        samples = make_up_samples(agreed, (300, 40), 200)
+        assert samples is not None
+        found = [(one.rows, one.size, one.half is None) for one in samples.values()]
+        assert found == [(200, 300, False), (40, 40, True)]
+        # A text that is compared by its letters is no key.
+        assert ("z" in samples[Side.A].tables[0]) == (kind == "hash")
 
 
 @pytest.mark.parametrize(
-    ("field", "spec"),
+    "spec",
     [
-        ("sex", {"type": "category", "values": ["F", "M"]}),
-        ("sex", {"type": "category", "values": ["1", "2"], "missing": "skip"}),
-        ("birth", {"type": "date", "min": "1960-01-01", "max": "1999-12-31"}),
-        ("birth", {"type": "date", "min": "1955-01-01", "max": "2029-12-31", "other": "skip"}),
+        {"type": "category", "values": ["F", "M"]},
+        {"type": "category", "values": ["1", "2"], "missing": "skip"},
+        {"type": "date", "min": "1960-01-01", "max": "1999-12-31"},
+        {"type": "date", "min": "1955-01-01", "max": "2029-12-31", "other": "skip"},
     ],
 )
-def test_what_is_agreed_leaves_no_row_out(field: str, spec: dict[str, Any]) -> None:
+def test_what_is_agreed_leaves_no_row_out(spec: dict[str, Any]) -> None:
     """People who do not fit what is agreed have no value there; their pairs stay side by side."""
-    plain = PEOPLE.model_dump(mode="json")
+    plain, field = PEOPLE.model_dump(mode="json"), "sex" if "values" in spec else "birth"
     plain["fields"][field] = {"missing": "differs"} | spec
     agreed = Agreement.model_validate(plain)
     found = make_up_pairs(agreed, 500)
@@ -300,27 +283,7 @@ def test_what_is_agreed_leaves_no_row_out(field: str, spec: dict[str, Any]) -> N
     shares = shares_met(agreed.task, *found, {})
     assert shares is not None
     assert shares.sum() > 0.8
-    if field == "sex":
-        assert min(side.columns["sex"].present.mean() for side in found) > 0.9
-
-
-@pytest.mark.parametrize("agreed", [PEOPLE, places_agreement()], ids=["people", "places"])
-def test_errors_of_a_partner_leave_most_pairs_accepted(agreed: Agreement) -> None:
-    """Texts have slips. Numbers move no farther than the rule accepts alone: a disc in its square."""
-    table = people(600, seed=0).a if agreed is PEOPLE else generate_places(500, None, 0, True).a
-    where = {name: name for spec in agreed.fields.items() for name in spec[1].columns(spec[0])}
-    rng = np.random.default_rng(0)
-    a = load_records(table, agreed.fields, agreed.salt)
-    b = jitter(rng, agreed, load_records(err(rng, agreed, table, where), agreed.fields, agreed.salt))
-    assert a.ids.equals(b.ids)
-    rows = np.arange(len(a))
-    accepted = holds(agreed.rule, Tables(agreed.fields, a.columns, b.columns), rows, rows).mean()
-    assert 0.7 < accepted <= 1 if agreed is PEOPLE else 0.5 < accepted < 1
-    for name in ("given", "surname", "phone") if agreed is PEOPLE else ():
-        assert (a.columns[name].words != b.columns[name].words).any()  # type: ignore[union-attr]
-    for name in () if agreed is PEOPLE else ("lat", "lon"):
-        moved = np.abs(a.columns[name].values - b.columns[name].values)  # type: ignore[union-attr]
-        assert 0 < moved.max() <= 1000
+    assert field == "birth" or min(side.columns["sex"].present.mean() for side in found) > 0.9
 
 
 def test_recall_is_that_of_the_bins_and_of_pruning() -> None:
@@ -350,65 +313,48 @@ def key(name: str, met: Sequence[int] | range, crowded: int = 0, sharers: int = 
     return Key((name,), (), np.isin(np.arange(PAIRS), met), of, reads=frozenset({name}))
 
 
-def chosen(*keys: Key, covered: float = 0.995, least: float = 0.001, queries: int = MANY) -> dict[str, int]:
-    found = choose_keys(keys, queries, tuple(Side), covered, least)
-    return {one.key.fields[0]: one.cap for one in found}
+ASKED = {"queries": MANY, "sides": tuple(Side), "covered": 0.995, "least": 0.001}
+WRONG = [WrongField("name", frozenset({"name"}), np.ones(PAIRS, np.bool_))]
+
+
+FIRST, SECOND = key("first", range(500), crowded=12), key("second", range(500, 1000), crowded=12)
+APART = key("second", range(500, 1000), crowded=12, first=100)
+NAME, BIRTH, CROWD = key("name", range(1000)), key("birth", range(990)), key("crowd", range(900), 4096, 16)
+FINE = [key(f"fine {n}", range(250 * n, 250 * n + 250)) for n in range(4)]
 
 
 @pytest.mark.parametrize(
-    ("crowded", "sharers", "given", "cap"),
+    ("keys", "asked", "chosen"),
     [
-        (0, 2, {}, 1),
-        (10, 2, {"least": 0.01}, 1),
-        (40, 2, {"least": 0.01}, 2),
-        (40, 9, {}, None),
-        (40, 9, {"covered": 0.9, "least": 0.02}, 1),
+        # The least cap that covers enough is taken.
+        ([key("one", range(900))], {}, {"one": 1}),
+        ([key("one", range(900), 10)], {"least": 0.01}, {"one": 1}),
+        ([key("one", range(900), 40)], {"least": 0.01}, {"one": 2}),
+        ([key("one", range(900), 40, 9)], {}, {}),
+        ([key("one", range(900), 40, 9)], {"covered": 0.9, "least": 0.02}, {"one": 1}),
+        # Coverage is that of all passes together: the second crowds the same records, or others.
+        ([FIRST, SECOND], {"least": 0.01}, {"first": 1, "second": 1}),
+        ([FIRST, APART], {"least": 0.01}, {"first": 1, "second": 2}),
+        # A pass earns its least gain times its cap.
+        ([BIRTH, key("more", range(990, 993))], {"least": 0.002}, {"birth": 1, "more": 1}),
+        ([BIRTH, key("more", range(990, 991))], {"least": 0.002}, {"birth": 1}),
+        ([BIRTH, key("more", range(990, 993), 400)], {"least": 0.002}, {"birth": 1}),
+        # In small tables sessions cost more than caps.
+        ([key("coarse", range(1000), 400, 8), *FINE], {"queries": 500}, {"coarse": 8}),
+        # Nothing serves where nothing is shared.
+        ([key("none", range(0))], {}, {}),
+        # Sides without a promise ask for no coverage.
+        ([CROWD], {"sides": ()}, {"crowd": CAPS[-1]}),
+        # One key finds all pairs. A second one is taken for those with a wrong name.
+        ([NAME, BIRTH], {}, {"name": 1}),
+        ([NAME, BIRTH], {"wrong": WRONG}, {"name": 1, "birth": 1}),
     ],
-)
-def test_the_least_cap_that_covers_enough_is_taken(
-    crowded: int, sharers: int, given: dict[str, Any], cap: int | None
+)  # fmt: skip
+def test_keys_are_chosen_with_their_caps(
+    keys: list[Key], asked: dict[str, Any], chosen: dict[str, int]
 ) -> None:
-    found = chosen(key("one", range(900), crowded, sharers), **given)
-    assert found == ({} if cap is None else {"one": cap})
-
-
-def test_coverage_is_that_of_all_passes_together() -> None:
-    """Each alone may leave a few uncovered; together they would leave too many, and the other pays for it."""
-    first, same = key("first", range(500), crowded=12), key("second", range(500, 1000), crowded=12)
-    assert chosen(first, same, least=0.01) == {"first": 1, "second": 1}
-    apart = key("second", range(500, 1000), crowded=12, first=100)
-    assert sorted(chosen(first, apart, least=0.01).values()) == [1, 2]
-
-
-def test_a_pass_earns_its_least_gain_times_its_cap() -> None:
-    first = key("first", range(990))
-    for more, taken in (
-        (key("more", range(990, 993)), True),
-        (key("more", range(990, 991)), False),
-        (key("more", range(990, 993), crowded=400), False),
-    ):
-        assert ("more" in chosen(first, more, least=0.002)) == taken
-
-
-def test_of_small_tables_sessions_cost_more_than_caps() -> None:
-    coarse = key("coarse", range(1000), crowded=400, sharers=8)
-    fine = [key(f"fine {n}", range(250 * n, 250 * n + 250)) for n in range(4)]
-    assert {*chosen(coarse, *fine, queries=500)} == {"coarse"}
-    assert chosen(key("none", range(0))) == {}, "nothing serves where nothing is shared"
-
-
-def test_sides_without_a_promise_ask_for_no_coverage() -> None:
-    crowd = key("crowd", range(900), crowded=RECORDS, sharers=16)
-    assert choose_keys([crowd], MANY, (), 0.995, 0.001) == [ChosenKey(crowd, CAPS[-1])]
-
-
-def test_keys_never_all_depend_on_one_field() -> None:
-    """One key finds all pairs. A second one is taken for those with a wrong name."""
-    both = [key("name", range(1000)), key("birth", range(990))]
-    assert {*chosen(*both)} == {"name"}
-    wrong = WrongField("name", frozenset({"name"}), np.ones(PAIRS, np.bool_))
-    found = choose_keys(both, MANY, tuple(Side), 0.995, 0.001, wrong=[wrong])
-    assert ("birth",) in {one.key.fields for one in found}
+    found = choose_keys(keys, **ASKED | asked)
+    assert {one.key.fields[0]: one.cap for one in found} == chosen
 
 
 @given(
@@ -416,8 +362,8 @@ def test_keys_never_all_depend_on_one_field() -> None:
 )
 def test_every_set_of_keys_keeps_its_promises(drawn: list[tuple[int, int, int]]) -> None:
     keys = [key(str(n), range(at, at + long), crowded) for n, (at, long, crowded) in enumerate(drawn)]
-    found = choose_keys(keys, MANY, tuple(Side), 0.995, 0.001)
-    assert found == choose_keys(keys, MANY, tuple(Side), 0.995, 0.001)
+    found = choose_keys(keys, **ASKED)
+    assert found == choose_keys(keys, **ASKED)
     assert 0 < len(found) <= MOST_PASSES
     assert len({one.key.fields for one in found}) == len(found)
     assert all(one.cap in CAPS for one in found)
@@ -436,9 +382,13 @@ def _in_order(own: Records, ids: pa.ChunkedArray) -> dict[str, Column]:
 
 
 @pytest.mark.parametrize("size", [5_000, pytest.param(400_000, marks=SLOW)])
-def test_a_routed_plan_keeps_the_coverage_and_the_recall_that_it_expects(size: int) -> None:
+def test_a_routed_plan_keeps_the_coverage_and_the_recall_that_it_expects(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Counted on generated tables that the plan has not seen: of 5,000 records chance moves the share of
     uncovered ones by about .1 %."""
+    monkeypatch.undo()
+    monkeypatch.setattr(key_search, "_STARTS", 2)
     choice = make_plan(PEOPLE, PlanQuestion((size, size), Network(100, 20))).choice
     agreed = choice.agreement
     require_sound(agreed)
@@ -448,9 +398,7 @@ def test_a_routed_plan_keeps_the_coverage_and_the_recall_that_it_expects(size: i
     read = [{column for name in some for column in agreed.fields[name].columns(name)} for some in names]
     assert not set.intersection(*read), "no field stands in all keys"
     assert choice.comparisons.expected < size * size / 250
-    assert choice.covered is not None
-    assert choice.recall is not None
-    assert choice.covered >= 0.995
+    assert (choice.covered or 0) >= 0.995
     made = people(size, 0.5, 77)
     both = [load_records(table, agreed.fields, agreed.salt) for table in (made.a, made.b)]
     samples = {side: Sample.of(side, own.columns, size, size) for side, own in zip(Side, both, strict=True)}
@@ -465,12 +413,10 @@ def test_a_routed_plan_keeps_the_coverage_and_the_recall_that_it_expects(size: i
 
 def test_coverage_that_is_asked_for_costs_comparisons() -> None:
     few, many = (
-        make_plan(PEOPLE, question(5_000, 5_000, wish=Wanted(covered=covered))).choice
+        make_plan(PEOPLE, question(4_000, 4_000, wish=Wanted(covered=covered))).choice
         for covered in (0.9, 0.999)
     )
-    assert few.covered is not None
-    assert many.covered is not None
-    assert few.covered < 0.999 <= many.covered
+    assert (few.covered or 1) < 0.999 <= (many.covered or 0)
     assert few.comparisons.expected < many.comparisons.expected
 
 
@@ -490,13 +436,51 @@ def test_answers_need_no_coverage_and_one_sided_results_that_of_one_side() -> No
     assert covered() == covered(to="B") < 0.9 < covered(to="A")
 
 
+@pytest.mark.parametrize(
+    ("rule", "size", "name", "cap"),
+    [
+        ("same(hour) and euclidean(lat, lon) <= 0.001", 20, None, None),
+        ("same(hour) and euclidean(lat, lon) <= 0.001", 60, None, None),
+        ("euclidean(lat, lon) <= 0.001 or same(hour)", 300, "near lat and near lon", 8),
+    ],
+)
+def test_a_place_is_a_key_in_cells_of_twice_the_reach(
+    rule: str, size: int, name: str | None, cap: int | None
+) -> None:
+    """Where the rule requires it, it is the only one, with the least cap that covers enough."""
+    places = places_agreement().model_copy(update={"rule": parse_rule(rule)})
+    routed = route(places, question(size, size))
+    assert routed is not None
+    reach = Fraction("0.001")
+    cells = GridSpec(kind="grid", fields=("lat", "lon"), cell=2 * reach, style="replicate", reach=reach)
+    assert routed.passes == (PassSpec(name=name, parts=(cells,), cap=cap),)
+    written = tomllib.loads(write_blocking(routed))["blocking"]
+    assert Passes.model_validate(written) == routed.blocking
+    if cap is None:
+        assert routed.protocol.cap == {20: 1, 60: 4}[size]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("most", "level", "name"),
+    [
+        (15, "x: same", "near x"),
+        (50, "y: same", "y and near x"),
+        (16_000, "y: within 2", "near x and near y"),
+    ],
+)
+def test_numbers_that_may_lie_apart_are_keys_in_cells(most: int, level: str, name: str) -> None:
+    plain = agreement(protocol="all-pairs").model_dump(mode="json")
+    for field, high in (("x", 16_000), ("y", most)):
+        plain["fields"][field]["max"] = high
+    rule = f"score(x: within 3 -> 4, otherwise -> -4; {level} -> 4, otherwise -> -4) >= 8"
+    routed = route(Agreement.model_validate(plain | {"rule": rule}), question(300, 300))
+    assert routed is not None
+    assert [one.name for one in routed.passes] == [name]
+
+
 def test_a_date_in_its_parts_is_no_second_key() -> None:
-    day = {"type": "number", "min": "1", "max": "31", "step": "1", "from": "birth", "derive": "day"}
-    parts = {
-        "birth_day": day,
-        "birth_month": day | {"derive": "month", "max": "12"},
-        "birth_year": day | {"derive": "year", "min": "1900", "max": "2029"},
-    }
+    part = {"type": "number", "min": "1", "max": "2029", "step": "1", "from": "birth"}
+    parts = {f"birth_{name}": part | {"derive": name} for name in ("day", "month", "year")}
     plain = PEOPLE.model_dump()
     whole = Agreement.model_validate(plain | {"fields": plain["fields"] | parts})
     rest = {name: one for name, one in whole.fields.items() if name != "birth"}
@@ -527,10 +511,9 @@ def test_an_exact_answer_of_all_pairs_is_priced_without_greedy() -> None:
     """Nothing is disclosed on the way, so nothing is spared."""
     exact = {"output": {"answer": "count", "exact": True}, "disclose": {"A": [], "B": []}}
     agreed = Agreement.model_validate(agreement(protocol="all-pairs").model_dump(mode="json") | exact)
-    found = price_agreed(agreed, question(60, 50))
-    (whole,) = (one for one in found.options if one.protocol == "all-pairs")
-    assert not whole.greedy
-    assert whole.comparisons.expected == 60 * 50
+    options = price_agreed(agreed, question(60, 50)).options
+    every = [(one.greedy, one.comparisons.expected) for one in options if one.protocol == "all-pairs"]
+    assert every == [(False, 60 * 50)]
 
 
 def test_a_plan_expects_of_a_cascade_what_a_run_makes() -> None:
@@ -549,6 +532,8 @@ def test_a_plan_expects_of_a_cascade_what_a_run_makes() -> None:
     run = simulate(made.a, made.b, cascading, seed=1).runs[0]
     assert run.comparisons == pytest.approx(some.comparisons.expected, rel=0.05)
     assert run.comparisons < 0.8 * whole.comparisons.expected
+    none = price_agreed(cascading, question(1_500, 1_500, overlap=0)).agreed.comparisons
+    assert none.expected == none.high == pytest.approx(whole.comparisons.expected, rel=0.01)
 
 
 @given(agreements(), st.integers(1, 400), st.integers(1, 400))
