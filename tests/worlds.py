@@ -46,7 +46,7 @@ from accord.simulation.trials import release_of
 from accord.state.folder import open_state
 from accord.state.ledger import Ledger
 from tests.rules import worlds as fields
-from tests.rules.test_assignment import textbook as best_set
+from tests.rules.test_evaluation import textbook as best_set
 from tests.rules.worlds import Row
 from tests.run import faults
 
