@@ -54,13 +54,13 @@ def dense_matrix(rows: Rows, sparse: int, dense: int) -> NDArray[np.uint8]:
 
 def rank(matrix: NDArray[np.uint8]) -> int:
     """Over F2."""
-    left, found = matrix.copy(), 0
-    for column in range(left.shape[1]):
-        having = np.flatnonzero(left[found:, column]) + found
-        if len(having):
-            left[[found, having[0]]] = left[[having[0], found]]
-            left[np.flatnonzero(left[found + 1 :, column]) + found + 1] ^= left[found]
+    left, found = [int.from_bytes(row.tobytes()) for row in np.packbits(matrix, axis=1)], 0
+    while left:
+        pivot = left.pop()
+        if pivot:
             found += 1
+            low = pivot & -pivot
+            left = [row ^ pivot if row & low else row for row in left]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -71,6 +72,17 @@ class Traced(Permutation):
         inputs = np.concatenate(self.seen)
         inputs = inputs[np.lexsort(inputs.T)]
         return int((inputs[1:] == inputs[:-1]).all(axis=1).sum())
+
+
+UNIFORM = 377.1
+"""With 255 degrees of freedom χ² is more than this with probability 1e-6."""
+
+
+def surprise(content: Any) -> float:
+    """χ² of bytes over 256 values."""
+    counts = np.bincount(np.frombuffer(content, np.uint8), minlength=256)
+    expected = counts.sum() / 256
+    return float(((counts - expected) ** 2 / expected).sum())
 
 
 def subtract(payloads: Words, shares: Words, tops: Words) -> Words:
