@@ -216,7 +216,7 @@ def shape(name: str) -> Shape:
 
 
 @once
-def learned(text: str, way: str = "made up", rows: int = 300, seed: int = 3, **others: Any) -> Learnt:
+def learned(text: str, way: str = "made up", rows: int = 200, seed: int = 3, **others: Any) -> Learnt:
     """What is learned for an agreement's text: from made-up people, or from two generated tables of so many
     rows by `labels` or by their `looks` alone."""
     agreed = parse_agreement(text)

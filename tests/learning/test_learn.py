@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-import accord
 from accord.agreement.document import Agreement, DisclosedColumns
 from accord.agreement.file import parse_agreement
 from accord.datasets.generated import Generated
+from accord.datasets.starter import starter
 from accord.drafting.answers import Answers
 from accord.drafting.draft import _text
 from accord.drafting.how import write_all_pairs, write_passes
@@ -30,7 +30,7 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec, Letters
 from accord.learning import evidence
-from accord.learning.drafts import compare_fields
+from accord.learning.drafts import compare_fields, put_weights, refine, score_of, write_into
 from accord.learning.evidence import strangers_in
 from accord.learning.labels import read_labels
 from accord.learning.learn import Learnt, learn, task_of
@@ -51,8 +51,8 @@ SLOW = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def _few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_MOST_PAIRS", 90_000)
-    monkeypatch.setattr(evidence, "_MADE_UP", 300)
+    monkeypatch.setattr(evidence, "_MOST_PAIRS", 40_000)
+    monkeypatch.setattr(evidence, "_MADE_UP", 200)
 
 
 def taught(made: Generated, draft: Agreement = AGREED, **others: Any) -> Learnt:
@@ -68,10 +68,8 @@ def of_few(draft: Agreement, **fields: FieldSpec) -> Agreement:
 
 def f1(agreement: Agreement) -> float:
     """On people of whom nothing was learned."""
-    made = people(400, seed=77)
-    found = score(simulate(made.a, made.b, agreement, seed=1).found.ids(), true_pairs(made)).truth_f1
-    assert found is not None
-    return found
+    made = people(300, seed=77)
+    return score(simulate(made.a, made.b, agreement, seed=1).found.ids(), true_pairs(made)).truth_f1 or 0.0
 
 
 # -- what is learned, and what is written ------------------------------------------------------------------
@@ -91,45 +89,50 @@ def test_two_tables_without_labels_are_better_than_the_draft() -> None:
     """The threshold that is best for the draft's own weights would be found with labels alone."""
     found = learned(DRAFT, "looks")
     assert (found.matches, found.met, found.expected.interval) == (None, None, None)
-    assert isinstance(found, accord.Learnt)
     assert f1(found.agreement) > f1(AGREED)
-    few = people(12, seed=3)
     with pytest.raises(UsageError):
-        taught(few)
+        taught(people(12, seed=3))
 
 
 def test_other_made_up_tables_may_be_given() -> None:
-    made = people(200, seed=11)
+    made = people(150, seed=11)
     given = learn(AGREED, made_up=made)
     assert given.agreement.learnt_from == "nobody"
     assert given.matches == made.truth.num_rows != learned(DRAFT).matches
+    # Without any, they are the same for a seed, and others for another.
+    assert learn(AGREED) == learned(DRAFT)
+    assert learn(AGREED, seed=1).curve != learned(DRAFT).curve
+    assert [strangers_in(1000), strangers_in(1000, 0.1), strangers_in(1, 1.0)] == [1999, 9999, 0]
+    assert learned(DRAFT).strangers == strangers_in(200)
 
 
-@pytest.mark.parametrize(
-    ("whose", "linked", "recorded"),
-    [
+def test_an_agreement_says_whose_data_it_was_learned_from() -> None:
+    made = people(60, seed=4)
+    for whose, linked, recorded in (
         ("south-register", False, "B"),
         ("north-register", True, "A linked"),
         ("public", False, "public"),
         ("both", False, "A and B"),
         ("A and B", True, "A and B linked"),
-    ],
-)
-def test_an_agreement_says_whose_data_it_was_learned_from(whose: str, linked: bool, recorded: str) -> None:
-    made = people(60, seed=4)
-    found = taught(made, learnt_from=whose, linked_table=linked, compare=["birth", "given"])
-    assert found.agreement.learnt_from == recorded
+    ):
+        found = taught(made, learnt_from=whose, linked_table=linked, compare=["birth", "given"])
+        assert found.agreement.learnt_from == recorded
 
 
 def test_a_rule_keeps_what_stands_beside_its_score() -> None:
-    beside = parse_agreement(with_rule(DRAFT, str(AGREED.rule) + " and not missing(surname)"))
-    assert str(learn(beside).rule).endswith("and not missing(surname)")
+    beside = "not missing(surname)"
+    draft = parse_agreement(with_rule(DRAFT, f"{AGREED.rule} and {beside}"))
+    assert str(learn(draft).rule).partition(" and ")[2] == beside
+
+
+@pytest.mark.parametrize("rule", ["same(birth)", "{0} or same(birth)", "not {0}", "{0} and {0}"])
+def test_a_rule_without_one_score_is_refused(rule: str) -> None:
+    with pytest.raises(UsageError):
+        learn(parse_agreement(with_rule(DRAFT, rule.format("score(same(birth) -> 2) >= 2"))))
 
 
 def test_fields_can_be_named_instead_of_a_score() -> None:
     text = with_rule(DRAFT, "same(birth)")
-    with pytest.raises(UsageError):
-        learn(parse_agreement(text))
     found = learn(parse_agreement(text), compare=["given", "surname", "birth", "postcode"])
     assert len(found.levels) == 4
     assert parse_agreement(found.write_into(text)) == found.agreement
@@ -157,10 +160,9 @@ def test_the_threshold_is_for_the_linkage_that_is_named() -> None:
 
 def test_a_table_like_another_gives_the_same_bytes() -> None:
     """Nothing but coarse weights tells which table it was: no statistic of another one is written."""
-    made = people(200, seed=4)
-    renamed = made.a.set_column(0, "id", pa.array([f"x{i}" for i in range(200)]))
+    made = people(150, seed=4)
+    renamed = made.a.set_column(0, "id", pa.array([f"x{i}" for i in range(150)]))
     first, second = (taught(replace(made, a=one), learnt_from="A") for one in (made.a, renamed))
-    assert first.agreement.rule == second.agreement.rule
     assert first.write_into(DRAFT) == second.write_into(DRAFT)
     other = learned(DRAFT, "looks")
     assert other.curve != first.curve
@@ -169,35 +171,21 @@ def test_a_table_like_another_gives_the_same_bytes() -> None:
 
 
 def test_no_value_and_no_statistic_is_written() -> None:
-    table, found = people(300, seed=3).a, learned(DRAFT, "looks")
+    """Every figure is a weight, the threshold or a bound that stood in the draft."""
+    table, found = people(200, seed=3).a, learned(DRAFT, "looks")
     text = found.write_into(DRAFT)
     start = text.index("# Learned by")
     new = text[start : text.index('\n"""', start) + 4]
     assert DRAFT.startswith(text[:start])
     assert DRAFT.endswith(text[start + len(new) :])
-    rule = new[new.index('rule = """') :]
-    # Every figure is a weight, the threshold or a bound that stood in the draft.
+    comments, _, rule = new.partition('rule = """')
     known = {level.weight for each in found.levels for level in each} | {found.expected.least}
     assert {int(number) for number in re.findall(r"(?:->|\) >=) (-?\d+)", rule)} <= known
     bounds = re.findall(r"[a-z)] >= ([\d.]+)", re.sub(r"\n\) >= .*", "", rule))
     assert set(bounds) <= set(re.findall(r">= ([\d.]+)", DRAFT))
-    assert not re.search(r"\d", new[: new.index("rule =")].replace("(ε, δ)", "")), "no figure in the comments"
-
-    def canaries(content: str) -> set[str]:
-        cells = {str(cell) for name in table.column_names for cell in table[name].to_pylist() if cell}
-        return {cell for cell in cells if len(cell) > 3 and cell in content}
-
-    assert canaries(new) == set()
-    assert canaries(str(table.to_pydict())), "the search finds what is there"
-    shares = {
-        f"{share:.{digits}f}"
-        for each in found.levels
-        for level in each
-        for share in (level.of_matches, level.of_others)
-        if 0 < share < 1
-        for digits in (3, 4)
-    }
-    assert not [share for share in shares if share in new]
+    assert not re.search(r"\d", comments.replace("(ε, δ)", ""))
+    cells = {str(cell) for column in table.columns for cell in column.to_pylist() if len(str(cell)) > 3}
+    assert [cell for cell in cells if cell in new] == []
 
 
 BOTH = {"table": "a.csv", "other": "b.csv"}
@@ -206,26 +194,17 @@ BOTH = {"table": "a.csv", "other": "b.csv"}
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"table": 3}, "`table="),
         (BOTH, "`learnt_from="),
         ({**BOTH, "learnt_from": "C"}, "'C'"),
         ({**BOTH, "learnt_from": "nobody"}, "'nobody'"),
-        ({**BOTH, "learnt_from": 7}, "`learnt_from="),
         ({"learnt_from": "A"}, ""),
         ({**BOTH, "learnt_from": "public", "linked_table": True}, "`linked_table="),
-        ({**BOTH, "learnt_from": "A", "linked_table": "no"}, "`linked_table="),
         ({"learnt_from": "A", "other": "b.csv"}, "`other="),
         ({"learnt_from": "A", "table": "a.csv"}, "`other="),
-        ({"made_up": 3}, "`made_up="),
         ({"made_up": Generated(*[pa.table({})] * 3), **BOTH, "learnt_from": "A"}, ""),
-        ({"labels": 3}, "`labels="),
         ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "`other="),
         ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "`other="),
         ({"labels": "t.csv"}, "`other="),
-        *(({"records": wrong}, "`records=") for wrong in (0, 1.5)),
-        *(({"overlap": wrong}, "`overlap=") for wrong in (0, "half")),
-        ({"precision": 1.1}, "`precision="),
-        ({"seed": "x"}, "`seed="),
         ({"compare": ["gven"]}, "'given'"),
     ],
 )
@@ -242,8 +221,8 @@ def test_what_is_asked_wrongly_is_named(given: dict[str, Any], named: str) -> No
     "text", [DRAFT, pytest.param(ROUTED, marks=SLOW), pytest.param(ALL_PAIRS, marks=SLOW)]
 )
 def test_passes_are_written_in_place_of_the_drafts(text: str) -> None:
-    draft, made = parse_agreement(text), people(400, seed=3)
-    found = taught(made, draft, labels=true_pairs(made), passes=True, records=400)
+    draft, made = parse_agreement(text), people(300, seed=3)
+    found = taught(made, draft, labels=true_pairs(made), passes=True, records=300)
     agreed = found.agreement
     written = found.write_into(text)
     assert agreed.protocol.name == "routed"
@@ -251,9 +230,7 @@ def test_passes_are_written_in_place_of_the_drafts(text: str) -> None:
     assert parse_agreement(found.write_into(written)) == agreed
     assert agreed.fields.items() >= draft.fields.items()
     assert {*agreed.blocking_fields} <= {*agreed.fields}
-    assert found.met is not None
-    assert found.matches is not None
-    assert found.met > 0.98 * found.matches
+    assert (found.met or 0) > 0.98 * (found.matches or 0) > 0
     assert f1(agreed) > 0.95
     assert abs(f1(agreed) - found.expected.f1) < 0.04
 
@@ -274,24 +251,6 @@ def test_passes_need_a_key() -> None:
 # -- made-up people -----------------------------------------------------------------------------------------
 
 
-def test_strangers_follow_from_sizes_and_overlap() -> None:
-    assert [strangers_in(1000), strangers_in(1000, 0.1), strangers_in(1, 1.0)] == [1999, 9999, 0]
-    assert learned(DRAFT).strangers == strangers_in(300)
-
-
-def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None:
-    assert learn(AGREED) == learned(DRAFT)
-    assert learn(AGREED, seed=1).curve != learned(DRAFT).curve
-
-
-def test_fields_that_people_do_not_have_are_made_up_besides() -> None:
-    draft = of_few(parse_agreement(ALL_PAIRS), shoe=AGREED.fields["email"])
-    ((alike, *_, differ),) = learn(draft).levels
-    assert alike.weight > 0 >= differ.weight
-    with pytest.raises(UsageError):
-        learn(draft, made_up=people(30))
-
-
 def test_faults_of_made_up_people_are_no_faults() -> None:
     """Some have a typo in the postcode, or none. Of one's own table both would be named."""
     digits = Letters(kind="letters", length=5, alphabet="0123456789")
@@ -303,13 +262,16 @@ def test_faults_of_made_up_people_are_no_faults() -> None:
     assert alike.weight > 0
 
 
-def test_a_pass_over_a_field_that_people_do_not_have_brings_synthetic_records_together() -> None:
+def test_fields_that_people_do_not_have_are_made_up_besides() -> None:
     fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
     blocking = Passes.model_validate({"pass": [{"parts": [KeySpec(kind="key", field="badge", buckets=50)]}]})
-    found = learn(AGREED.model_copy(update={"fields": fields, "blocking": blocking}))
-    assert found.matches is not None
-    assert found.met is not None
-    assert found.matches > found.met > found.matches / 2
+    draft = AGREED.model_copy(update={"fields": fields, "blocking": blocking})
+    found = learn(draft, compare=["birth", "badge"])
+    alike, *_, differ = found.levels[1]
+    assert alike.weight > 0 >= differ.weight
+    assert (found.matches or 0) > (found.met or 0) > (found.matches or 0) / 2
+    with pytest.raises(UsageError):
+        learn(draft, made_up=people(30))
 
 
 def with_passes(draft: Agreement, *passes: PassSpec | dict[str, Any]) -> Agreement:
@@ -318,15 +280,14 @@ def with_passes(draft: Agreement, *passes: PassSpec | dict[str, Any]) -> Agreeme
 
 def test_pairs_that_do_not_meet_are_missed() -> None:
     """Passes on the birth date: of matches without it, or with a slip, none is ever found."""
-    made = people(300)
+    made = people(200)
     whole = learn(parse_agreement(ALL_PAIRS), made_up=made)
     birth = PassSpec(parts=(KeySpec(kind="key", field="birth", buckets=50),))
     less = learn(with_passes(AGREED, birth), made_up=made)
     assert whole.matches == whole.met == less.matches == made.truth.num_rows
-    assert less.met is not None
-    assert whole.met is not None
-    assert less.met < whole.met
-    assert max(point.recall for point in less.curve) <= less.met / whole.met
+    share = (less.met or 0) / made.truth.num_rows
+    assert 0 < share < 1
+    assert max(point.recall for point in less.curve) <= share
 
 
 def test_caps_decide_what_is_expected_and_not_what_is_learned() -> None:
@@ -336,15 +297,15 @@ def test_caps_decide_what_is_expected_and_not_what_is_learned() -> None:
         with_passes(routed, {"cap": cap, "parts": [KeySpec(kind="key", field="birth_day")]})
         for cap in (1, 64)
     ]
-    tight, wide = (evidence.from_made_up(task_of(one, AGREED.rule), people(300)) for one in drafts)
+    asked = (
+        task_of(drafts[0], AGREED.rule),
+        *(task_of(drafts[1], AGREED.rule, records=n) for n in (None, 3_000)),
+    )
+    tight, wide, larger = (evidence.from_made_up(one, people(300)) for one in asked)
     assert tight.weights == wide.weights
-    assert tight.met is not None
-    assert wide.met is not None
-    assert 0 < tight.met < 0.1 * wide.met
+    assert 0 < (tight.met or 0) < 0.1 * (wide.met or 0)
     assert tight.expected.others.max() < 0.1 * wide.expected.others.max()
-    larger = evidence.from_made_up(task_of(drafts[1], AGREED.rule, records=3_000), people(300))
-    assert larger.met is not None
-    assert 0 < larger.met < wide.met
+    assert 0 < (larger.met or 0) < (wide.met or 0)
 
 
 # -- tables and labels --------------------------------------------------------------------------------------
@@ -363,15 +324,6 @@ def test_labels_count_once_and_where_they_are_known(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         taught(made, labels=truth.slice(0, 19))
     assert all(number in str(raised.value) for number in ("19", "20"))
-
-
-def test_faults_of_a_table_are_those_of_any_table() -> None:
-    made = people(30)
-    wrong = made.a.set_column(made.a.column_names.index("birth"), "birth", pa.array(["soon"] * 30))
-    for table, place in ((wrong, "'birth'"), (made.a.drop_columns(["phone"]), "'phone'")):
-        with pytest.raises(DataError) as raised:
-            taught(replace(made, a=table))
-        assert place in raised.value.faults[0].place
 
 
 def test_tables_may_be_read_only_once_and_have_own_columns(tmp_path: Path) -> None:
@@ -404,13 +356,10 @@ def test_labels_of_a_part_teach_as_much_as_they_can() -> None:
 
 
 def test_nothing_that_meets_is_refused() -> None:
-    made = people(100)
-    never = AGREED.model_copy(
-        update={"rule": parse_rule(f"{AGREED.rule} and (same(birth) and not same(birth))")}
-    )
+    made, rule = people(60), parse_rule(f"{AGREED.rule} and (same(birth) and not same(birth))")
     for labels in (true_pairs(made), None):
         with pytest.raises(UsageError):
-            taught(made, never, labels=labels)
+            taught(made, AGREED.model_copy(update={"rule": rule}), labels=labels)
 
 
 def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,7 +459,6 @@ SOME = [
     ("copies", "sorted", "looks"),
     ("things", "greedy", "made up"),
     ("places", "routed", "labels"),
-    ("many fields", "sorted", "listed"),
 ]
 """Every mix, mode and way."""
 
@@ -541,9 +489,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("mix", "mode", "way"), CASES)
-def test_every_draft_is_learned_from(mix: str, mode: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "_MOST_PAIRS", 40_000)
-    monkeypatch.setattr(evidence, "_MADE_UP", 200)
+def test_every_draft_is_learned_from(mix: str, mode: str, way: str) -> None:
     typed, keys = MIXES[mix]
     asked = answers(typed, (200, 200), copies=(3, 2) if mix == "copies" else (1, 1))
     agreed, made = draft_of(asked, keys, mode), make_up(asked.fields, asked.map_)
@@ -556,3 +502,84 @@ def test_every_draft_is_learned_from(mix: str, mode: str, way: str, monkeypatch:
     found = learn(agreed) if way == "made up" else taught(made, agreed, **known)
     assert found.agreement.protocol == agreed.protocol
     assert 0 < found.expected.f1 <= 1
+
+
+# -- what is written into a draft ---------------------------------------------------------------------------
+
+LEARNT = AGREED.model_copy(
+    update={
+        "learnt_from": "A",
+        "rule": parse_rule(
+            "score(dice(given) >= 1 -> 5, dice(given) >= 0.5 -> 2, missing(given) -> 0, otherwise -> -3; "
+            "within(birth, 31 days) -> 8, otherwise -> -5; "
+            "dice(surname, given) >= 0.9 -> 4, missing(surname, A) or missing(given) -> 0, otherwise -> -1;"
+            "same(email) and not missing(phone) -> 3, otherwise -> 0) >= 7 and (same(birth) or missing(sex))"
+        ),
+    }
+)
+ONE_LINE = with_rule(DRAFT, "MARK").replace('"""MARK"""', "'same(birth)'  # by hand")
+
+
+@pytest.mark.parametrize(
+    "draft", [DRAFT, ONE_LINE, DRAFT.replace("\n", "\r\n"), DRAFT.replace("rule =", '"rule"=', 1)]
+)
+def test_every_other_line_stays(draft: str) -> None:
+    text = write_into(draft, LEARNT)
+    assert parse_agreement(text) == LEARNT
+    start, end = text.index("# Learned by"), text.index('\n"""', text.index('learnt_from = "A"')) + 4
+    plain = draft.replace("\r\n", "\n")
+    first, last = text[:start], text[end:]
+    assert plain.startswith(first)
+    assert plain.endswith(last)
+    gone = re.sub("^(#.*\n)+", "", plain[len(first) : len(plain) - len(last)].strip())
+    assert gone.startswith(("rule =", '"rule"='))
+    assert gone.endswith(('"""', "'same(birth)'")), "nothing but the rule and its comment is gone"
+    # Learning again replaces it.
+    again = LEARNT.model_copy(update={"learnt_from": "B linked"})
+    twice = text.replace('learnt_from = "A"', 'learnt_from = "B linked"')
+    assert write_into(text, again) == twice
+
+
+def test_a_rule_in_another_text_is_left_alone() -> None:
+    odd = DRAFT.replace('salt = "00000000"', "salt = \"00000000\"\nx = '''\nrule = \"same(birth)\"\n'''")
+    for text in (odd, "version = 2\n"):
+        with pytest.raises(UsageError):
+            write_into(text, LEARNT)
+
+
+def test_fields_are_compared_in_the_usual_ways() -> None:
+    fields = starter("people").fields
+    digits = fields["postcode"].model_copy(update={"encoder": Letters(kind="letters", length=2)})
+    found = compare_fields(["given", "birth", "email", "zip"], {**fields, "zip": digits})
+    usual = (
+        "given: dice >= 1 -> 6, dice >= 0.8 -> 4, dice >= 0.6 -> 2, missing -> 0, otherwise -> -2;"
+        "birth: same -> 6, within 31 days -> 4, missing -> 0, otherwise -> -2;"
+        "email: same -> 6, missing -> 0, otherwise -> -2;"
+        "zip: same -> 6, edit <= 1 -> 4, missing -> 0, otherwise -> -2"
+    )
+    assert found == parse_rule(f"score({usual}) >= {found.least}")
+    products = compare_fields(["day", "brand"], starter("products").fields)
+    assert "missing" not in str(products), "no record lacks them"
+
+
+@pytest.mark.parametrize(
+    ("drafted", "finer"),
+    [
+        (
+            "given: dice >= 0.75 -> 4, otherwise -> -2",
+            "given: dice >= 1 -> 4, dice >= 0.75 -> 4, dice >= 0.5 -> -2, missing -> -2, otherwise -> -2",
+        ),
+        (
+            "birth: same -> 4, same(birth_year) -> 1",
+            "birth: same -> 4, same(birth_year) -> 1, missing -> 0, otherwise -> 0",
+        ),
+        *[("dice(given, surname) >= 0.7 and dice(surname, given) >= 0.7 -> 4",) * 2],
+    ],
+)
+def test_finer_levels_weigh_what_the_draft_gives_such_pairs(drafted: str, finer: str) -> None:
+    fields = starter("people").fields
+    score, wanted = (score_of(parse_rule(f"score({one}) >= 1")) for one in (drafted, finer))
+    assert refine(score, fields) == wanted
+    if "given:" in drafted:
+        weights = tuple(each.weights for each in wanted.comparisons)
+        assert put_weights(wanted.comparisons, weights, 1, fields) == score

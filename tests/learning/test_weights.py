@@ -15,7 +15,7 @@ from accord.learning import patterns
 from accord.learning.patterns import FOLDS, Comparisons, PatternCounts, Weights, count, deal, persons
 from accord.learning.threshold import ExpectedQuality, choose, curve, spread_of
 from accord.learning.unlabelled import Unlabelled, tell_apart
-from accord.learning.weights import FEWEST, LARGEST, Drafted, Ratios, bits_of, fit, rare_levels, whole
+from accord.learning.weights import FEWEST, LARGEST, Drafted, Ratios, fit, rare_levels, whole
 from accord.rules import evaluate
 from accord.rules.rule import Level, Levels, Rule, Same, Score
 from accord.rules.words import compare, dice, missing, same
@@ -77,26 +77,26 @@ def test_every_pair_is_judged_once_by_weights_that_never_saw_its_people() -> Non
 def test_many_patterns_are_sampled_and_all_sums_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares of levels within .1, sums within a tenth. The seed is fixed."""
     rng = np.random.default_rng(5)
-    comparisons = ONE * 12
-    agrees = rng.random((2000 * 40, 12)) < 0.3
+    agrees = rng.random((80_000, 12)) < 0.3
     agrees[:40] = rng.random((40, 12)) < 0.9
-    rows = (~agrees).astype(np.uint8)
-    monkeypatch.setattr(patterns, "patterns_of", lambda *given: rows[given[2] * 2000 + given[3]])
-    every = np.divmod(np.arange(2000 * 40), 2000)
+    monkeypatch.setattr(
+        patterns, "patterns_of", lambda *given: ~agrees[given[2] * 2000 + given[3]] + np.uint8(0)
+    )
+    every, true = np.divmod(np.arange(80_000), 2000), (np.zeros(40, np.int64), np.arange(40))
     folds = np.zeros(40, np.int64), np.zeros(2000, np.int64)
-    table, _, _ = both([ROW], [ROW])
-    true = np.zeros(40, np.int64), np.arange(40)
-    exact = count(comparisons, table, true, [every], folds).whole
-    monkeypatch.setattr(patterns, "MOST_PATTERNS", 500)
-    some = count(comparisons, table, true, [every], folds).whole
+    found = []
+    for most in (patterns.MOST_PATTERNS, 500):
+        monkeypatch.setattr(patterns, "MOST_PATTERNS", most)
+        found.append(count(ONE * 12, both([ROW], [ROW])[0], true, [every], folds).whole)
+    exact, some = found
     assert len(exact.patterns) > 3000
     assert len(some.patterns) < 800
     assert some.matches.sum() == exact.matches.sum()
     for place in range(12):
-        shares = [of.others[of.patterns[:, place] == 0].sum() / 80_000 for of in (exact, some)]
+        shares = [of.others[of.patterns[:, place] == 0].sum() / 80_000 for of in found]
         assert shares[1] == pytest.approx(shares[0], abs=0.1)
     for least in (6, 8, 10):
-        reach = [of.others[of.scores(((1, 0),) * 12) >= least].sum() for of in (exact, some)]
+        reach = [of.others[of.scores(((1, 0),) * 12) >= least].sum() for of in found]
         assert reach[1] == pytest.approx(reach[0], rel=0.1)
 
 
@@ -128,13 +128,11 @@ def test_independent_comparisons_get_the_weights_of_fellegi_and_sunter() -> None
 
 
 def test_two_that_always_agree_weigh_together_what_one_does() -> None:
-    alone = PatternCounts(
-        np.array([[0], [1]], np.uint8), np.array([900_000.0, 100_000]), np.array([10_000.0, 990_000])
-    )
-    one = (compare((same("a"), 0)),)
-    twice = PatternCounts(np.repeat(alone.patterns, 2, axis=1), alone.matches, alone.others)
-    ((apart, last),) = weigh(one, alone)
-    first, second = weigh((*one, compare((same("b"), 0))), twice)
+    alone = PatternCounts(np.array([[0], [1]], np.uint8), np.array([9e5, 1e5]), np.array([1e4, 99e4]))
+    one, other = (compare((same(name), 0)) for name in "ab")
+    twice = replace(alone, patterns=np.repeat(alone.patterns, 2, axis=1))
+    ((apart, last),) = weigh((one,), alone)
+    first, second = weigh((one, other), twice)
     assert abs(first[0] - first[1] + second[0] - second[1] - (apart - last)) <= 2
 
 
@@ -157,14 +155,6 @@ def test_weights_are_bounded_and_fall_whatever_was_counted(counts: list[tuple[in
     assert none == 0
     assert first >= second >= last
     assert -LARGEST <= last <= 0 <= first <= LARGEST
-
-
-@pytest.mark.parametrize(
-    ("m", "u", "bits"),
-    [(0.8, 0.1, 3), (0.1, 0.8, -3), (1, 0, LARGEST), (0, 1, -LARGEST), (0, 0, 0), (1, 1e-9, LARGEST)],
-)
-def test_bits_of_a_level(m: float, u: float, bits: int) -> None:
-    assert bits_of(m, u) == bits
 
 
 DRAFT = (
@@ -248,20 +238,16 @@ def test_as_many_matches_as_there_are(households: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("copies", "bits", "wanted"),
-    [
-        # That of a0 and b0 leaves nothing for a0 and b1, whose b1 has one partner still.
-        ((1, 1), (20.0, 5.0, -20.0), [1, 0, 0.5, 0]),
-        ((1, 2), (20.0, 5.0, -20.0), [1, 0, 0.5, 0]),
-        ((2, 2), (20.0, 20.0, -20.0), [1, 1, 1, 0]),
-    ],
+    ("copies", "second", "wanted"),
+    [((1, 1), 5.0, [1, 0, 0.5, 0]), ((1, 2), 5.0, [1, 0, 0.5, 0]), ((2, 2), 20.0, [1, 1, 1, 0])],
 )
 def test_a_record_has_as_many_partners_as_it_may_have_copies(
-    copies: tuple[int, int], bits: tuple[float, ...], wanted: list[float]
+    copies: tuple[int, int], second: float, wanted: list[float]
 ) -> None:
+    """That of a0 and b0 leaves nothing for a0 and b1, whose b1 has one partner still."""
     rows = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])
-    pairs = Unlabelled(*rows, np.array([0, 1, 1, 2]), np.array([[0], [1], [2]], np.uint8))
-    likely = replace(pairs, copies=copies).likely(np.array(bits))
+    pairs = Unlabelled(*rows, np.array([0, 1, 1, 2]), np.array([[0], [1], [2]], np.uint8), copies)
+    likely = pairs.likely(np.array([20.0, second, -20.0]))
     assert np.round(likely, 2).tolist() == wanted
     assert max(np.bincount(side, likely).max() for side in rows) <= max(copies)
 
@@ -303,6 +289,7 @@ POINTS = [
 
 
 def test_the_best_f1_or_the_best_with_a_wished_precision() -> None:
+    """The threshold is chosen by one spread and judged by another. It lies in the middle of equal ones."""
     assert choose(POINTS, POINTS).least == 5
     assert choose(POINTS, POINTS, 0.95).least == 8
     with pytest.raises(UsageError) as raised:
@@ -310,12 +297,8 @@ def test_the_best_f1_or_the_best_with_a_wished_precision() -> None:
     assert all(number in str(raised.value) for number in ("0.999", "0.99", "`precision=`"))
     with pytest.raises(UsageError):
         choose(POINTS[-1:], POINTS[-1:])
-
-
-def test_a_threshold_lies_in_the_middle_of_those_that_are_alike() -> None:
     alike = [ExpectedQuality(least, 0.9, 0.9) for least in range(4, 9)]
     assert choose([ExpectedQuality(3, 0.5, 1.0), *alike], POINTS + alike).least == 6
-    # The threshold is chosen by one spread and judged by another.
     judged = [ExpectedQuality(3, 0.4, 0.4), ExpectedQuality(5, 0.3, 0.3)]
     assert choose(POINTS, judged) == judged[1]
 
