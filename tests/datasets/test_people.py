@@ -47,7 +47,7 @@ def side_by_side(made: Generated) -> tuple[pa.Table, pa.Table]:
     return tables[0], tables[1]
 
 
-@pytest.mark.parametrize(("records", "overlap"), [(1, None), (7, 0.0), (400, 0.3), (400, 1.0), (400, None)])
+@pytest.mark.parametrize(("records", "overlap"), [(1, None), (7, 0.0), (200, 0.3), (200, 1.0), (200, None)])
 def test_tables_have_the_shape_and_the_overlap_asked_for(records: int, overlap: float | None) -> None:
     made, again = generate_people(records, overlap, 5), generate_people(records, overlap, 5)
     for name in ("a", "b", "truth"):
@@ -92,21 +92,17 @@ def test_records_of_one_table_alone_are_as_faulty() -> None:
     assert min(of_pairs, alone) > 0.01
 
 
-@pytest.mark.parametrize(
-    ("errors", "found"),
-    [
+def test_each_kind_alone() -> None:
+    for errors, kinds in (
         (replace(NONE, moved=1), {"moved"}),
         (replace(NONE, maiden=1), {"maiden"}),
         (replace(NONE, scanning=1), {"scanning"}),
         (replace(NONE, missing={"phone": 1.0}), {"missing_phone"}),
         (NONE, set()),
-    ],
-)
-def test_each_kind_alone(errors: Errors, found: set[str]) -> None:
-    kinds = errors_of(generate_people(400, 1.0, 2, errors=errors))
-    assert {name for one in kinds for name in one} == found
-    if found == {"missing_phone"}:
-        assert kinds == [found] * 400
+    ):
+        told = errors_of(generate_people(400, 1.0, 2, errors=errors))
+        assert set().union(*told) == kinds
+        assert kinds != {"missing_phone"} or told == [kinds] * 400
 
 
 def test_each_side_writes_in_its_own_way() -> None:
@@ -164,6 +160,7 @@ def befall(kind: str, there: bool, count: int = 3_000) -> tuple[People, Record]:
 
 @pytest.mark.parametrize("kind", list(EVENTS))
 def test_an_event_touches_its_fields_where_they_are_filled(kind: str) -> None:
+    assert set(TOUCHED) == set(EVENTS)
     before, record = befall(kind, there=True)
     differs = np.zeros(len(before), np.bool_)
     for name, column in vars(before).items():
@@ -173,31 +170,25 @@ def test_an_event_touches_its_fields_where_they_are_filled(kind: str) -> None:
     assert (differs == record.changed).all()
     assert record.changed.mean() > {"maiden": 0.1, "swapped_date": 0.3, "nickname": 0.3}.get(kind, 0.5)
     assert not befall(kind, there=False)[1].changed.any()
-    again = record.people.take(np.arange(5))
-    spared = Record(again, {name: np.ones(5, np.bool_) for name in FIELDS}, np.zeros(5, np.bool_))
-    EVENTS[kind](np.random.default_rng(1), spared, np.zeros(0, np.int64))
-    assert not spared.changed.any(), "it may befall none"
+    EVENTS[kind](np.random.default_rng(1), record, np.zeros(0, np.int64))
+    assert (differs == record.changed).all(), "it may befall none"
 
 
-@pytest.mark.parametrize("kind", ["misdated", "swapped_date"])
-def test_dates_stay_in_the_calendar_of_the_living(kind: str) -> None:
-    before, record = befall(kind, there=True)
-    assert record.people.birth.min() >= FIRST_BIRTH
-    assert record.people.birth.max() <= TODAY or kind == "swapped_date"
-    years = np.abs(before.birth.astype("datetime64[Y]") - record.people.birth.astype("datetime64[Y]"))
-    assert years.astype(np.int64).max() <= (10 if kind == "misdated" else 0)
-    if kind == "swapped_date":
-        EVENTS[kind](np.random.default_rng(1), record, np.flatnonzero(record.changed))
-        assert (record.people.birth == before.birth).all(), "a second swap swaps them back"
-
-
-def test_a_move_leaves_the_line_behind() -> None:
-    assert set(TOUCHED) == set(EVENTS)
+def test_events_keep_the_calendar_and_the_line() -> None:
+    """Dates stay among those of the living, and a move leaves the line behind."""
+    for kind, most in (("misdated", 10), ("swapped_date", 0)):
+        before, record = befall(kind, there=True)
+        assert record.people.birth.min() >= FIRST_BIRTH
+        assert record.people.birth.max() <= TODAY or kind == "swapped_date"
+        years = [people.birth.astype("datetime64[Y]").astype(np.int64) for people in (before, record.people)]
+        assert np.abs(years[0] - years[1]).max() <= most
+    EVENTS["swapped_date"](np.random.default_rng(1), record, np.flatnonzero(record.changed))
+    assert (record.people.birth == before.birth).all(), "a second swap swaps them back"
     before, record = befall("moved", there=True)
     assert ((before.phone == record.people.phone) == before.mobile).all()
 
 
-def test_rates_are_scaled_and_have_names() -> None:
+def test_rates_are_scaled_and_have_names_and_wrong_ones_are_named() -> None:
     assert not any(NONE.rates.values())
     assert Errors().scaled(1) == Errors()
     assert max(Errors().scaled(100).rates.values()) == 1
@@ -207,19 +198,13 @@ def test_rates_are_scaled_and_have_names() -> None:
     assert "missing" not in Errors().rates
     rates = replace(NONE, missing={"birth": 0.1}).rates
     assert set(rates) & {"missing_birth", "missing_phone"} == {"missing_birth"}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
+    for wrong, names in (
         ({"keyboard": 1.5, "missing": {"phone": -1}}, ["keyboard", "missing_phone"]),
         ({"missing": {"fax": 0.1}}, ["fax", "given"]),
-    ],
-)
-def test_wrong_rates_are_named(wrong: dict[str, object], named: list[str]) -> None:
-    with pytest.raises(UsageError) as raised:
-        Errors(**wrong)  # type: ignore[arg-type]
-    assert all(name in str(raised.value) for name in named)
+    ):
+        with pytest.raises(UsageError) as raised:
+            Errors(**wrong)  # type: ignore[arg-type]
+        assert all(name in str(raised.value) for name in names)
 
 
 def test_an_error_is_in_one_of_the_two_records() -> None:
@@ -254,15 +239,17 @@ def distance(one: bytes, other: bytes) -> int:
 
 @given(words=WORDS, seed=st.integers(0, 1000))
 def test_one_slip_a_text(words: list[str], seed: int) -> None:
-    before = np.array([word.encode() for word in words], "S12")
+    """Also in a column that is empty, and where a text fills its column."""
+    before = np.array([word.encode() for word in (*words, "mmmmmmmmmmmm", "fmffmmffmffm")], "S12")
     assert (texts(letters(before)) == before).all()
     for name, slip in SLIPS.items():
+        assert len(slip(np.random.default_rng(seed), before[:0])) == 0
         after = slip(np.random.default_rng(seed), before)
         assert (after.dtype, after.shape) == (before.dtype, before.shape)
         for old, new in zip(before.tolist(), after.tolist(), strict=True):
             assert bool(new) == bool(old), "a text that is there stays there"
             assert distance(old, new) <= EDITS.get(name, 2)
-            assert len(new) - len(old) in LONGER.get(name, (-1, 0, 1))
+            assert len(new) - len(old) in LONGER.get(name, (-1, 0, 1)) or len(old) == 12
 
 
 @pytest.mark.parametrize(
@@ -285,23 +272,19 @@ def test_what_may_become_of_a_text(name: str, text: str, possible: set[str]) -> 
     assert {one.decode() for one in found.tolist()} == possible
 
 
-@pytest.mark.parametrize("name", list(SLIPS))
-def test_a_full_column_is_not_cut_and_an_empty_one_stays(name: str) -> None:
-    before = np.array([b"mmmm", b"fmff"] * 50, "S4")
-    after = SLIPS[name](np.random.default_rng(1), before)
-    assert all(distance(old, new) <= 2 for old, new in zip(before.tolist(), after.tolist(), strict=True))
-    assert len(SLIPS[name](np.random.default_rng(1), np.zeros(0, "S9"))) == 0
-
-
 # -- the world: households, places that belong together, names that exist -----------------------------------
 
 
-def test_names_are_as_frequent_as_in_the_census() -> None:
+def test_names_are_as_frequent_as_in_the_census_and_so_are_draws() -> None:
     lists = census()
     sizes = {kind: len(names.texts) for kind, names in lists.items()}
     assert sizes == {"female": 4275, "male": 1219, "surname": 18839}
     most = {kind: (names.texts[0].decode(), round(names.shares[0], 5)) for kind, names in lists.items()}
     assert most == {"female": ("mary", 0.02629), "male": ("james", 0.03318), "surname": ("smith", 0.01006)}
+    # Five standard deviations of a share of 1 % in 200,000 draws: a false alarm in two million runs.
+    drawn, first = lists["surname"].draw(np.random.default_rng(1), 200_000), lists["surname"].shares[0]
+    assert abs((drawn == 0).mean() - first) < 5 * np.sqrt(first / 200_000)
+    assert drawn.max() < sizes["surname"]
     for names in lists.values():
         assert names.shares.sum() == pytest.approx(1)
         assert (np.diff(names.shares[: len(names.shares) // 2]) <= 0).all()
@@ -309,14 +292,6 @@ def test_names_are_as_frequent_as_in_the_census() -> None:
         assert len(set(names.texts.tolist())) == len(names.texts)
         assert all(text.isalpha() and text.islower() for text in names.texts.tolist())
         assert max(map(len, names.texts.tolist())) <= WIDTH - 8, "there is room for a title and slips"
-
-
-def test_draws_follow_the_shares() -> None:
-    """Five standard deviations of a share of 1 % in 200,000 draws: a false alarm in two million runs."""
-    names = census()["surname"]
-    drawn = names.draw(np.random.default_rng(1), 200_000)
-    assert abs((drawn == 0).mean() - names.shares[0]) < 5 * np.sqrt(names.shares[0] / 200_000)
-    assert drawn.max() < len(names.texts)
 
 
 def test_nicknames_are_of_names_in_the_census() -> None:
@@ -352,8 +327,7 @@ def test_twins_differ_in_their_given_names(people: People) -> None:
     second = np.flatnonzero(people.twin)
     assert 0.002 < len(second) / len(people) < 0.03
     for name in ("household", "birth", "surname", "street", "phone"):
-        column = getattr(people, name)
-        assert (column[second] == column[second - 1]).all()
+        assert (getattr(people, name)[second] == getattr(people, name)[second - 1]).all()
     assert (people.given[second] != people.given[second - 1]).all()
 
 

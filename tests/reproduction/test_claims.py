@@ -101,7 +101,10 @@ def test_a_verdict_stands_only_if_no_open_part_could_turn_it(outcomes: list[Outc
     assert summed(outcomes) is (verdicts.pop() if len(verdicts) == 1 else Verdict.OPEN)
 
 
-@pytest.mark.parametrize("gone", [experiment.name for experiment in EVIDENCE])
+@pytest.mark.parametrize(
+    "gone",
+    [EVIDENCE[0].name, *(pytest.param(each.name, marks=pytest.mark.slow) for each in EVIDENCE[1:])],
+)
 def test_what_was_not_run_has_no_verdict(committed: list[Evidence], gone: str) -> None:
     left = [replace(seed, rows={**seed.rows, gone: seed.of(gone)[:1]}) for seed in committed]
     missing = [finding for _, finding in judge(CLAIMS, left) if finding.verdict is Verdict.NOT_RUN]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import PLUGGED
 from accord.workers.messages import Start
 from accord.workers.worker import Worker
+from reproduction.catalogue import EXPERIMENTS
 from tests.cli.terminal import environment, free_port
 from tests.protocols import test_contract as protocols
 from tests.protocols import worlds
@@ -35,23 +37,10 @@ from tests.secure.engines import World
 
 # -- engines -----------------------------------------------------------------------------------------------
 
-test_a_hostile_peer_gets_an_error_or_an_answer_but_no_crash = (
-    engines.test_a_hostile_peer_gets_an_error_or_an_answer_but_no_crash
-)
-test_a_message_of_another_size_is_a_peer_error = engines.test_a_message_of_another_size_is_a_peer_error
-test_a_set_up_message_of_another_size_is_a_peer_error = (
-    engines.test_a_set_up_message_of_another_size_is_a_peer_error
-)
-test_how_long_texts_are_does_not_show = engines.test_how_long_texts_are_does_not_show
-test_nodes_alone_and_negated_match_no_dummies = engines.test_nodes_alone_and_negated_match_no_dummies
-test_random_circuits_and_scores_over_random_blocks = (
-    engines.test_random_circuits_and_scores_over_random_blocks
-)
-test_sizes = engines.test_sizes
-test_sizes_and_order_of_messages_do_not_depend_on_data = (
-    engines.test_sizes_and_order_of_messages_do_not_depend_on_data
-)
-test_what_cannot_be_done_is_refused_before_a_byte = engines.test_what_cannot_be_done_is_refused_before_a_byte
+for _name, _check in vars(engines).items():
+    # Those that hold for each engine alone.
+    if _name.startswith("test_") and {"world", "real"} & signature(_check).parameters.keys():
+        globals()[_name] = _check
 
 
 @pytest.fixture(params=["paillier-packed", pytest.param("paillier", marks=pytest.mark.slow)], scope="module")
@@ -70,21 +59,15 @@ def real(world: World) -> World:
 with plugged():
     KINDS = sorted(set(PROTOCOLS) - set(BUILT_IN))
 CHECKS: list[Callable[..., None]] = [
-    protocols.test_the_registry_is_what_agreements_read,
-    protocols.test_an_agreement_is_sound_with_a_blocking_exactly_where_one_is_needed,
-    protocols.test_options_that_a_simulation_may_change_exist,
-    protocols.test_what_is_told_to_the_ledger_is_what_is_promised,
-    protocols.test_noise_is_kept_exactly_where_it_costs_something,
-    protocols.test_counts_are_those_of_the_slots,
-    protocols.test_the_view_of_the_partner_is_bound_by_commitments_that_name_side_and_table,
-    protocols.test_what_a_partner_can_be_asked_to_hold_is_bounded,
-    protocols.test_engines_sizes_and_resumes_are_answered_before_anything_is_sent,
-    protocols.test_simulation_and_audit_need_no_name,
+    check
+    for name, check in vars(protocols).items()
+    if name.startswith("test_") and [*signature(check).parameters] == ["name"]
 ]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_plugged_in_protocol_keeps_the_contract(name: str) -> None:
+    assert CHECKS
     for check in CHECKS:
         check(name=name)
     for greedy in (True, False):
@@ -118,9 +101,12 @@ def test_a_plug_in_is_loaded_once_by_name(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert error.value.name == "nobody", "the library that it lacks"
 
 
-def test_another_process_finds_them(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-c", f"from accord import plugins; plugins.load({PLUG_IN!r})"]
-    subprocess.run(command, cwd=tmp_path, env=own_environment(*plugins.folders()), check=True, timeout=120)
+def test_another_process_finds_them_and_lists_everything(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "reproduction", "list"]
+    listed = subprocess.check_output(
+        command, cwd=tmp_path, env=own_environment(*plugins.folders()), text=True
+    )
+    assert {*EXPERIMENTS, "claims", "report", "all"} <= {line.split()[0] for line in listed.splitlines()}
 
 
 def test_a_worker_loads_what_its_coordinator_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,17 +129,11 @@ LOCAL = {"name": "local-dp", "window": 16, "A": {"epsilon": "2"}, "B": {"public"
 EQUAL = "same(x) and within(y, 1)"
 
 
-def typed(folder: Path, *words: str, module: tuple[str, ...] = ("reproduction", "accord")) -> Any:
+def start(folder: Path, *words: str, module: tuple[str, ...] = ("reproduction", "accord")) -> Any:
     """A command in the folder of a party."""
-    command = [sys.executable, "-m", *module, "--state", str(folder / "state"), *words]
-    pipe, home = subprocess.PIPE, environment(folder)
-    return subprocess.Popen(command, cwd=ROOT, env=home, stdout=pipe, stderr=pipe, text=True)
-
-
-def done(process: Any) -> str:
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    return str(out)
+    command = [sys.executable, "-m", *module, "--state", "state", *words]
+    path = {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, cwd=folder, env=environment(folder) | path)
 
 
 @pytest.mark.slow
@@ -169,31 +149,30 @@ def done(process: Any) -> str:
 def test_two_machines_link(
     changes: dict[str, Any], more: tuple[str, ...], matches: int, tmp_path: Path
 ) -> None:
-    parties = {name: tmp_path / name for name in ("alice", "bob")}
-    for (name, folder), rows in zip(parties.items(), (A_ROWS, B_ROWS), strict=True):
+    port, both = free_port(), []
+    for name, rows in (("alice", A_ROWS), ("bob", B_ROWS)):
+        folder = tmp_path / name
         folder.mkdir()
         (folder / "agreement.toml").write_text(Agreement.model_validate(POINTS | changes).to_toml())
         lines = ["id,x,y", *(f"{name}{i},{x},{y}" for i, (x, y) in enumerate(rows))]
         (folder / "table.csv").write_text("\n".join(lines) + "\n")
-        done(typed(folder, "identity", "--name", name, "--out", str(folder / "card")))
-        done(typed(folder, "ledger", "budget", "table", "--epsilon", "unlimited"))
-    port, both = free_port(), []
+        assert start(folder, "identity", "--name", name, "--out", "card").wait(120) == 0
+        assert start(folder, "ledger", "budget", "table", "--epsilon", "unlimited").wait(120) == 0
     for name, partner, way in (("alice", "bob", "--listen"), ("bob", "alice", "--connect")):
-        own = parties[name]
-        done(typed(own, "partner", "add", partner, str(parties[partner] / "card")))
-        files = ("--agreement", str(own / "agreement.toml"), "--out", str(own / "pairs.csv"))
-        where = ("--partner", partner, way, f"127.0.0.1:{port}", *more)
-        both.append(typed(own, "link", str(own / "table.csv"), *files, *where, "--yes", "--json"))
+        folder = tmp_path / name
+        assert start(folder, "partner", "add", partner, f"../{partner}/card").wait(120) == 0
+        words = ("--agreement", "agreement.toml", "--out", "pairs.csv", "--partner", partner, way)
+        both.append(start(folder, "link", "table.csv", *words, f"127.0.0.1:{port}", *more, "--yes", "--json"))
     try:
-        for process in both:
-            done(process)
+        assert [process.wait(120) for process in both] == [0, 0]
     finally:
         for process in both:
             process.kill()
-    assert len({(folder / "pairs.csv").read_bytes() for folder in parties.values()}) == 1
-    (receipt,) = parties["alice"].glob("state/runs/*/receipt")
+    alice = tmp_path / "alice"
+    assert len({path.read_bytes() for path in tmp_path.glob("*/pairs.csv")}) == 1
+    (receipt,) = alice.glob("state/runs/*/receipt")
     assert dict(read_receipt(receipt).facts)["matches"] == matches
     if changes.get("protocol") == LOCAL:
         # An accountant without the plug-in does not know its events.
-        done(typed(parties["alice"], "ledger"))
-        assert typed(parties["alice"], "ledger", module=("accord",)).wait(120)
+        assert start(alice, "ledger").wait(120) == 0
+        assert start(alice, "ledger", module=("accord",)).wait(120)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,16 +39,14 @@ from accord.secure.transfer.permutation import Permutation, Words
 from accord.side import Side
 from accord.workers.resources import expected_seconds
 from reproduction.engines import encryption as paillier
-from reproduction.engines.distance import HIDING, _draw_masks, packs
+from reproduction.engines.distance import HIDING, _draw_masks
 from reproduction.engines.encryption import PublicKey, key_from_wire, new_key
 from reproduction.engines.garbled import GarbledEngine
-from reproduction.engines.paillier import PaillierEngine, _rows, plan_of
+from reproduction.engines.paillier import PaillierEngine, plan_of
 from tests.protocols import worlds
 from tests.secure.encapsulation import given_messages
 from tests.secure.engines import World, tampered
 from tests.secure.worlds import BITS, DICE, LEAVES, POINT, Fixed, Traced, blocks, random_circuit, table
-
-PAILLIER = ("paillier", "paillier-packed")
 
 # -- encryption --------------------------------------------------------------------------------------------
 
@@ -63,14 +60,14 @@ def test_what_is_encrypted_is_decrypted_mod_n(values: list[int], owner: bool) ->
     assert KEY.decrypt(sent) == [value % KEY.n for value in values]
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 8, 21])
-def test_a_combination_of_ciphertexts_is_one_of_plaintexts(width: int) -> None:
+def test_a_combination_of_ciphertexts_is_one_of_plaintexts() -> None:
     """Multipliers up to their width."""
-    most = (1 << width) - 1
     sent = KEY.encrypt([5, 7 << 40], Fixed("x"))
-    rows = [[x, y] for x in {-most, -1, 0, 1, most} for y in (-most, 0, most)]
-    wanted = [(5 * x + (7 << 40) * y) % KEY.n for x, y in rows]
-    assert KEY.decrypt(PUBLIC.combine(sent, rows, width)) == wanted
+    for width in (1, 2, 3, 8, 21):
+        most = (1 << width) - 1
+        rows = [[x, y] for x in {-most, -1, 0, 1, most} for y in (-most, 0, most)]
+        wanted = [(5 * x + (7 << 40) * y) % KEY.n for x, y in rows]
+        assert KEY.decrypt(PUBLIC.combine(sent, rows, width)) == wanted
 
 
 def test_every_multiplier_takes_the_same_multiplications(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,18 +85,15 @@ def test_every_multiplier_takes_the_same_multiplications(monkeypatch: pytest.Mon
     assert min(seen) > 2 * PUBLIC.bits - 20
 
 
-def test_the_owners_masks_are_the_public_ones_and_hide_zero() -> None:
-    """The shortcut through p and q gives the very numbers, from the same randomness."""
-    assert KEY.masks(5, Fixed("m")) == PUBLIC.masks(5, Fixed("m"))
-    assert KEY.decrypt(PUBLIC.masks(5, Fixed("m"))) == [0] * 5
-    assert len(set(PUBLIC.encrypt([7] * 20, Fixed("m")))) == 20
-
-
 def test_ciphertexts_and_keys_travel_in_whole_bytes_and_bad_ones_are_refused() -> None:
     sent = KEY.encrypt([1, 2, 3], Fixed("x"))
     data = PUBLIC.to_wire(sent)
     assert len(data) == 3 * PUBLIC.size == 3 * 64
     assert PUBLIC.from_wire(data) == sent
+    assert len(set(PUBLIC.encrypt([7] * 20, Fixed("m")))) == 20
+    # The shortcut of the owner through p and q gives the very numbers, from the same randomness.
+    assert KEY.masks(5, Fixed("m")) == PUBLIC.masks(5, Fixed("m"))
+    assert KEY.decrypt(PUBLIC.masks(5, Fixed("m"))) == [0] * 5
     for bad in (bytes(64), b"\xff" * 64, int(KEY.square).to_bytes(64, "little")):
         with pytest.raises(PeerError):
             PUBLIC.from_wire(data + bad)
@@ -113,21 +107,7 @@ def test_ciphertexts_and_keys_travel_in_whole_bytes_and_bad_ones_are_refused() -
 
 # -- SecureMatch -------------------------------------------------------------------------------------------
 
-Sizes = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=4)
 NEAR = AtMost(Hamming(BITS), 3)
-
-
-@given(Sizes, st.integers(1, 4))
-def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], most: int) -> None:
-    over = blocks(np.random.default_rng(0), [m for m, _ in sizes], [n for _, n in sizes], 20)
-    seen = np.zeros((over.pairs, 2), dtype=np.int64) - 1
-    for pack in packs(over, most):
-        assert 0 < len(pack.a_rows) <= most
-        for (i, a), (j, b) in product(enumerate(pack.a_rows), enumerate(pack.b_rows)):
-            assert seen[pack.place[i] + j, 0] == -1
-            seen[pack.place[i] + j] = a, b
-    assert (seen[:, 0] == _rows(over, Side.A)).all()
-    assert (seen[:, 1] == _rows(over, Side.B)).all()
 
 
 def test_what_a_decrypts_says_nothing_of_the_distance() -> None:
@@ -158,7 +138,7 @@ def test_what_the_engine_cannot_do_is_refused() -> None:
             run_pair(other.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
 
 
-@pytest.mark.parametrize("name", PAILLIER)
+@pytest.mark.parametrize("name", ["paillier-packed", pytest.param("paillier", marks=pytest.mark.slow)])
 def test_its_price_is_what_the_wire_carries(
     monkeypatch: pytest.MonkeyPatch, world_of: Callable[[str], World], name: str
 ) -> None:
@@ -208,15 +188,12 @@ def parties(
     return [ENGINE.evaluate(made[i], circuit, over, both[i]) for i in range(2)]
 
 
-def traced() -> tuple[Made, tuple[Traced, Traced]]:
-    pis = Traced(labels=True), Traced(labels=True)
-    a, b = (ENGINE.set_up(side, Fixed(side.value), pi) for side, pi in zip(Side, pis, strict=True))
-    return run_pair(a, b), pis
-
-
 def test_no_label_and_tweak_are_hashed_twice_in_a_session() -> None:
     """π(x) ⊕ t, which the second application of π sees, is the same only for the same label and tweak."""
-    made, pis = traced()
+    pis = Traced(labels=True), Traced(labels=True)
+    a, b = (ENGINE.set_up(side, Fixed(side.value), pi) for side, pi in zip(Side, pis, strict=True))
+    made = run_pair(a, b)
+    assert all(session.ot.sender.delta[0] & np.uint64(1) for session in made), "labels have two colours"
     for over in (Blocks.whole(20, 20), Blocks.whole(3, 20), Blocks.whole(1, 1)):
         run_pair(*parties(made, CIRCUIT, 20, over))
     run_pair(*parties(made, AtMost(DICE, 0), 10))
@@ -250,19 +227,13 @@ def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     assert 0.4 < sum(wire.sizes[Side.A]) / wire.bytes < 0.6
 
 
-def test_delta_is_odd_so_that_the_labels_of_a_wire_have_two_colours(
-    world_of: Callable[[str], World],
-) -> None:
-    assert all(session.ot.sender.delta[0] & np.uint64(1) for session in world_of("garbled").sides)
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_bits_after_the_last_answer_are_refused(world_of: Callable[[str], World], place: int) -> None:
+def test_bits_after_the_last_answer_are_refused(world_of: Callable[[str], World]) -> None:
     """Of the evaluator's answers, and of the bits with which the garbler lets it decode."""
-    both = parties(world_of("garbled").fresh())
-    both[place] = tampered(both[place], 1, lambda data: data[:-1] + bytes([data[-1] | 128]))
-    with pytest.raises(PeerError):
-        run_pair(*both)
+    for place in (0, 1):
+        both = parties(world_of("garbled").fresh())
+        both[place] = tampered(both[place], 1, lambda data: data[:-1] + bytes([data[-1] | 128]))
+        with pytest.raises(PeerError):
+            run_pair(*both)
 
 
 Seen = list[NDArray[np.uint64]]

@@ -25,7 +25,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.entropy import Seeded
-from accord.errors import SnapshotError
 from accord.fields.columns import Records
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost, Promise
@@ -243,8 +242,3 @@ def test_by_enumeration_a_history_is_the_composition_of_its_releases(
         for p, q in ((0, 1), (1, 0)):
             wanted = delta(composed[p], composed[q], epsilon)
             assert math.isclose(delta(seen[p], seen[q], epsilon), wanted, abs_tol=1e-12)
-
-
-def test_a_history_with_a_changed_table_under_one_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError):
-        run_history(tmp_path, (("s1", (1, 1)), ("s1", (2, 0))), itertools.repeat(1))

@@ -151,32 +151,22 @@ def test_no_report_is_more_than_e_to_the_epsilon_more_likely(
 
 
 @pytest.mark.parametrize(
-    "response",
-    [
-        Response(7, 3, Fraction(1)),
-        Response(7, 3, Fraction(1), start=2),
-        Response(5, 5, Fraction(1)),
-        Response(2, 1, Fraction(1, 4)),
-        Response(1, 1, Fraction(1)),
-    ],
-    ids=str,
+    ("bins", "spread", "epsilon", "start"), [(7, 3, 1, 0), (7, 3, 1, 2), (5, 5, 1, 0), (2, 1, "1/4", 0)]
 )
-def test_the_sampler_has_its_distribution(response: Response) -> None:
+def test_the_sampler_has_its_distribution(bins: int, spread: int, epsilon: Any, start: int) -> None:
     """χ² at a false-alarm rate of 1e-6 for each of the two: with a bin, and uniform without one."""
     from scipy import stats
 
-    count = 60_000
-    bins = np.full(count, min(1, response.bins - 1))
-    bins[: count // 2] = -1
-    found = report(response, bins, Seeded(5))
-    assert found.min() >= 0
-    assert found.max() < response.bins
-    uniform = np.bincount(found[: count // 2], minlength=response.bins)
-    reported = np.bincount((found[count // 2 :] - bins[-1]) % response.bins, minlength=response.bins)
-    expected = np.array(offsets(response.bins, response.spread, float(response.epsilon), response.start))
-    if response.bins > 1:
-        assert stats.chisquare(uniform).pvalue > ALPHA
-        assert stats.chisquare(reported, expected / expected.sum() * reported.sum()).pvalue > ALPHA
+    response, half = Response(bins, spread, Fraction(epsilon), start), 30_000
+    true = np.repeat([-1, 1], half)
+    found = report(response, true, Seeded(5))
+    assert 0 <= found.min() <= found.max() < bins
+    uniform = np.bincount(found[:half], minlength=bins)
+    reported = np.bincount((found[half:] - 1) % bins, minlength=bins)
+    expected = np.array(offsets(bins, spread, float(response.epsilon), start))
+    assert stats.chisquare(uniform).pvalue > ALPHA
+    assert stats.chisquare(reported, expected / expected.sum() * half).pvalue > ALPHA
+    assert (report(Response(1, 1, Fraction(1)), true, Seeded(5)) == 0).all()
 
 
 # -- reports in a ledger -----------------------------------------------------------------------------------
@@ -185,24 +175,21 @@ EVENT = Reports(Response(16, 3, Fraction(1)))
 PEOPLE = Reports(Response(16, 3, Fraction(1)), 7)
 
 
-@pytest.mark.parametrize(
-    "event", [PublicBins(), EVENT, PEOPLE, Reports(Response(16, 3, Fraction(3, 2), 2))], ids=repr
-)
-def test_bytes_read_back_as_the_same_event(
-    event: PublicBins | Reports, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_read_back_as_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the plug-in is loaded, and no other bytes."""
-    data = encode(event)
-    assert decode(data) == event
-    others = [data.replace(b'"spread":3', b'"spread":17'), data.replace(b"}", b',"more":3}')]
     numbers = (b"0", b"-1", b"1", b"21", b"2.0", b'"2"', b"true", b"null")
-    others += [data.replace(b'person":7', b'person":' + number) for number in numbers]
-    for other in {*others} - {data}:
-        with pytest.raises(UsageError):
-            decode(other)
-    monkeypatch.delitem(EVENTS, type(event).__name__)
-    with pytest.raises(UsageError):
-        decode(data)
+    changes = [(b'"spread":3', b'"spread":17'), (b"}", b',"more":3}')]
+    changes += [(b'person":7', b'person":' + number) for number in numbers]
+    for event in (PublicBins(), EVENT, PEOPLE, Reports(Response(16, 3, Fraction(3, 2), 2))):
+        data = encode(event)
+        assert decode(data) == event
+        for other in {data.replace(*change) for change in changes} - {data}:
+            with pytest.raises(UsageError):
+                decode(other)
+        with monkeypatch.context() as patch:
+            patch.delitem(EVENTS, type(event).__name__)
+            with pytest.raises(UsageError):
+                decode(data)
 
 
 def test_what_reports_cost() -> None:
@@ -249,23 +236,11 @@ points = st.tuples(st.integers(0, 15), st.integers(0, 15))
 tables = st.lists(points, max_size=15) | st.lists(st.tuples(st.integers(3, 4), st.integers(3, 5)), max_size=9)
 
 
-@given(tables, tables, st.integers(0, 99), st.booleans(), st.booleans())
-def test_a_window_of_all_bins_finds_everything(
-    a: worlds.Rows, b: worlds.Rows, seed: int, greedy: bool, index: bool
-) -> None:
-    left, right = link(agreement(16, rule=RULE if index else f"not not ({RULE})", greedy=greedy), a, b, seed)
-    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == textbook(a, b)
-    assert left.dummies == right.dummies == 0
-    assert left.comparisons == right.comparisons <= len(a) * len(b)
-    if not greedy:
-        assert left.comparisons == len(a) * len(b)
-
-
-@given(tables, tables, st.integers(0, 99), st.integers(1, 15), st.booleans())
-def test_a_smaller_window_finds_the_matches_among_the_reports_that_it_compares(
+@given(tables, tables, st.integers(0, 99), st.integers(1, 16), st.booleans())
+def test_a_window_finds_the_matches_among_the_reports_that_it_compares(
     a: worlds.Rows, b: worlds.Rows, seed: int, window: int, candidates: bool
 ) -> None:
-    """Without greedy, and with greedy that is bound to candidates, exactly those."""
+    """Without greedy, and with greedy that is bound to candidates, exactly those. All bins find all."""
     chosen: dict[str, Any] = {"rule": f"not not ({RULE})"} if candidates else {"greedy": False}
     agreed = agreement(window, **chosen)
     left, right = link(agreed, a, b, seed)
@@ -279,6 +254,13 @@ def test_a_smaller_window_finds_the_matches_among_the_reports_that_it_compares(
     assert worlds.pairs_of_b(right) == worlds.pairs_of_a(left)
     # A match that is a candidate is found when its records are disclosed, by whatever match.
     assert set(worlds.pairs_of_a(left)) == set(met)
+    assert left.dummies == right.dummies == 0
+    assert left.comparisons == right.comparisons <= len(a) * len(b)
+    if window == 16:
+        assert met == textbook(a, b)
+        assert candidates or left.comparisons == len(a) * len(b)
+    index, _ = link(agreement(16), a, b, seed)
+    assert worlds.pairs_of_a(index) == textbook(a, b), "greedy by an index compares all bins"
 
 
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -306,17 +288,16 @@ def test_measured_recall_is_the_formulas(name: str, runs: int) -> None:
     assert abs(found / tried - expected) < 4.9 * sqrt(expected * (1 - expected) / tried)
 
 
-def key(agreed: Agreement, which: Side = Side.A) -> bytes | None:
-    """Under which a ledger keeps the reports."""
-    release = agreed.protocol.release(agreed.task, which, 5)
-    assert release.event is not None
-    return Ask("r", "d", "p", b"", release.place, release.event, Snapshot("s", b"")).key
-
-
 def test_reports_of_a_release_are_named_by_how_they_are_drawn() -> None:
+    def key(agreed: Agreement, which: Side = Side.A) -> bytes | None:
+        release = agreed.protocol.release(agreed.task, which, 5)
+        assert release.event is not None
+        return Ask("r", "d", "p", b"", release.place, release.event, Snapshot("s", b"")).key
+
     agreed = agreement(3)
+    assert options(agreed).likely(16) != 2
     others = [key(agreed, Side.B), key(agreement(3, a={"epsilon": "2"})), key(agreement(3, spread=2))]
-    assert len({key(agreed), *others}) == 4 - (options(agreed).likely(16) == 2)
+    assert len({key(agreed), *others}) == 4
     salted = agreed.model_copy(update={"salt": "11111111"})
     assert key(salted) == key(agreed), "no text is hashed with it"
     assert key(agreement(3, a=PUBLIC)) is None

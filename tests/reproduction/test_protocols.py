@@ -17,7 +17,7 @@ from accord.agreement.file import parse_agreement, require_sound
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.entropy import Seeded
-from accord.errors import AgreementError, PeerError, UsageError
+from accord.errors import AgreementError, UsageError
 from accord.fields.schema import NumberField, TextField
 from accord.forecast.promises import afterwards
 from accord.planning.recall import recall_of
@@ -25,14 +25,11 @@ from accord.planning.variants import other_protocols
 from accord.privacy.budget import Budget
 from accord.protocols import intersection
 from accord.protocols.intersection import values_of
-from accord.protocols.registry import PROTOCOLS
 from accord.rules.evaluate import Tables
 from accord.rules.join import full_join
 from accord.rules.rule import Euclidean, Hamming, Rule, Same, Within
 from accord.rules.text import parse_rule
 from accord.rules.words import same, within
-from accord.secure.ideal import IdealEngine
-from accord.secure.ot.engine import OtEngine
 from accord.side import Side
 from accord.simulation.pair import Promised
 from reproduction.local import local_dp
@@ -41,7 +38,6 @@ from reproduction.protocols.balls import Balls, expansion, names_of
 from reproduction.protocols.leaky import suppress_slots
 from reproduction.protocols.local_dp import LocalDp
 from tests.protocols import worlds
-from tests.protocols.liars import OF_MATCHES, Change, check_flipped, run_altered
 from tests.protocols.views import lines_of, require_one_shape
 from tests.reproduction.worlds import plugged
 from tests.rules import worlds as world
@@ -62,19 +58,15 @@ def changed(protocol: str, rule: str = RULE, blocking: bool = True, text: str = 
     return f"{head.replace(RULE, rule)}[protocol]\n{protocol}\n{rest}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_sound_agreements_read_back() -> None:
+    for text in (
         changed(EXPANDED, "same(day) and hamming(name) <= 3", False),
         changed(f'name = "local-dp"\nwindow = 8\n{SIDES}'),
         changed(f'name = "local-dp"\nwindow = 8\nspread = 2\ngreedy = false\n{SIDES}'),
-    ],
-)
-def test_sound_agreements_read_back(text: str) -> None:
-    agreed = parse_agreement(text)
-    again = parse_agreement(agreed.to_toml())
-    assert again == agreed
-    assert again.digest == agreed.digest
+    ):
+        agreed = parse_agreement(text)
+        again = parse_agreement(agreed.to_toml())
+        assert (again, again.digest) == (agreed, agreed.digest)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +96,9 @@ def test_what_a_protocol_needs_is_a_fault_of_a_line(text: str, about: str) -> No
     assert [fault for fault in error.value.faults if about in str(fault) and str(fault).startswith("line ")]
 
 
-def test_a_plan_chooses_among_what_is_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that both sides come to the same, whatever one of them has loaded; without it, it is unknown."""
+def test_a_plan_chooses_among_what_is_built_in() -> None:
+    """So that both sides come to the same, whatever one of them has loaded."""
     assert {each.protocol.name for each in other_protocols(starter("products"))} == {"all-pairs"}
-    monkeypatch.delitem(PROTOCOLS, "local-dp")
-    with pytest.raises(AgreementError):
-        parse_agreement(changed(f"{ONE}\n{SIDES}"))
 
 
 # -- simulations -------------------------------------------------------------------------------------------
@@ -175,7 +164,7 @@ balls: st.SearchStrategy[Rule] = st.one_of(
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(balls, world.tables, world.tables)
 def test_a_value_is_listed_exactly_when_the_rule_accepts_it(
     rule: Rule, a: list[world.Row], b: list[world.Row]
@@ -211,14 +200,6 @@ def test_expansion_finds_what_the_rule_accepts(a: worlds.Rows, b: worlds.Rows, s
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
 
 
-@settings(max_examples=2)
-@given(st.lists(clustered, max_size=6), st.lists(clustered, max_size=6))
-def test_with_real_cryptography(a: worlds.Rows, b: worlds.Rows) -> None:
-    left, right, _ = worlds.link(EXPAND, a, b, engine=OtEngine())
-    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
-    assert left.partner_size == len(b)
-
-
 def test_an_expansion_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a run as well, and not priced."""
     plain = EXPAND.model_dump(mode="json") | {"rule": "within(x, 1) and same(y)"}
@@ -245,19 +226,6 @@ def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags(
         assert len({row.tobytes() for row in part}) == 45
     tags = lines[:, :8].copy().view("<u8")[:, 0]
     assert (np.diff(tags.astype(object)) > 0).all()
-
-
-@pytest.mark.parametrize(("number", "change"), OF_MATCHES)
-def test_an_asker_that_lies_is_refused(number: int, change: Change) -> None:
-    with pytest.raises(PeerError):
-        run_altered(EXPAND, Side.A, number, change, IdealEngine())
-
-
-@given(st.sampled_from(list(Side)), st.integers(1, 8), st.integers(0, 2**16), st.integers(1, 255))
-def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
-    side: Side, number: int, place: int, flip: int
-) -> None:
-    check_flipped(EXPAND, side, number, place, flip, IdealEngine())
 
 
 # -- those that leak ---------------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,6 @@ from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.claims import Claim, ClaimError, Part, Range
 from reproduction.claims_paper import CLAIMS
-from reproduction.drawing import save
 from reproduction.halves import Half, Judged, Truth, average, judge, judge_scores
 from reproduction.lab import FULL, QUICK, Lab
 from reproduction.quality_data import DATASETS, MADE_SETS, _write, read_tables
@@ -141,13 +138,6 @@ def test_the_page_of_the_project_is_that_of_its_results(rows: dict[str, list[Row
         assert all(part in text for part in exhibit.parts(rows[exhibit.experiment]))
 
 
-def test_a_figure_is_drawn_twice_alike(rows: dict[str, list[Row]], tmp_path: Path) -> None:
-    first = EXHIBITS[0]
-    draw = partial(first.draw, rows[first.experiment])
-    drawn = [save(draw, tmp_path / folder, first.name) for folder in ("one", "two")]
-    assert drawn[0].read_bytes() == drawn[1].read_bytes()
-
-
 @pytest.mark.parametrize("part", [0.02, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(tmp_path: Path, part: float) -> None:
     (tmp_path / FOLDER).mkdir()
@@ -157,7 +147,9 @@ def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(tmp_path: Path, part: 
         kept = "".join(lines[: 2 + int(part * (len(lines) - 2))])
         (tmp_path / path.relative_to(DOCS / "results")).write_text(kept)
     text = page(WHOLE, tmp_path)
-    shown = {path.stem for path in draw_all(available(WHOLE, tmp_path), tmp_path / "figures", FULL)}
+    drawn, again = (draw_all(available(WHOLE, tmp_path), tmp_path / name, FULL) for name in ("one", "two"))
+    assert [path.read_bytes() for path in drawn] == [path.read_bytes() for path in again]
+    shown = {path.stem for path in drawn}
     assert {e.name for e in EXHIBITS if f"figures/{e.name}.png" in text} == shown
     assert "Not run: size (" in text
 
@@ -177,13 +169,6 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
         return int(ended.value.code or 0)
 
     return call
-
-
-def test_it_runs_as_a_module_and_lists_everything() -> None:
-    command = [sys.executable, "-m", "reproduction", "list"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert {*EXPERIMENTS, "claims", "report", "all"} <= {line.split()[0] for line in done.stdout.splitlines()}
 
 
 def test_what_cannot_be_done_is_an_exit_code(
