@@ -17,12 +17,10 @@ from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, SquaredEuclidean
 from accord.secure.dual import batch as dual_batch
 from accord.secure.dual import engine as dual_engine
-from accord.secure.dual import labels as dual_labels
 from accord.secure.dual.batch import Masked, run_batch
 from accord.secure.dual.engine import DualEngine
 from accord.secure.dual.equality import Results
-from accord.secure.dual.labels import Labels, exchange_labels, labels_bytes, times
-from accord.secure.engine import AtOnceEngine, HoldingEngine
+from accord.secure.dual.labels import Labels
 from accord.secure.garbled.batch import BatchSide
 from accord.secure.party import Buffer, Party, Receive, Wire, run_pair
 from accord.secure.transfer import setup
@@ -91,15 +89,18 @@ def cheat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Si
     return Side(side)
 
 
+Change = Callable[[BatchSide, Labels, Bytes], None]
+
+
 @contextmanager
-def garbling(change: Callable[[BatchSide, Bytes], None], side: Side) -> Iterator[None]:
+def garbling(change: Change, side: Side) -> Iterator[None]:
     """What a side garbles is changed before it is sent."""
     true = dual_batch._garble
 
-    def garble(own: BatchSide, *rest: Any) -> tuple[Any, Bytes]:
-        zero, message = true(own, *rest)
+    def garble(own: BatchSide, labels: Labels, pairs: slice) -> tuple[Any, Bytes]:
+        zero, message = true(own, labels, pairs)
         if own.session.side is side:
-            change(own, message)
+            change(own, labels, message)
         return zero, message
 
     with pytest.MonkeyPatch.context() as patch:
@@ -107,11 +108,11 @@ def garbling(change: Callable[[BatchSide, Bytes], None], side: Side) -> Iterator
         yield
 
 
-def spoil_gates(own: BatchSide, message: Bytes) -> None:
+def spoil_gates(own: BatchSide, labels: Labels, message: Bytes) -> None:
     message[: 16 * own.batch.pairs] ^= 1
 
 
-def spoil_decoding(own: BatchSide, message: Bytes) -> None:
+def spoil_decoding(own: BatchSide, labels: Labels, message: Bytes) -> None:
     """As any other way to make the other side believe in another answer."""
     message[16 * own.tape.tables * own.batch.pairs] ^= 1
 
@@ -127,9 +128,7 @@ def require_refused(ended: Ended, cheat: Side, pairs: int = 25) -> None:
 
 
 @pytest.mark.parametrize("change", [spoil_gates, spoil_decoding])
-def test_wrong_gates_and_a_wrong_decoding_are_refused(
-    world_of: Worlds, cheat: Side, change: Callable[[BatchSide, Bytes], None]
-) -> None:
+def test_wrong_gates_and_a_wrong_decoding_are_refused(world_of: Worlds, cheat: Side, change: Change) -> None:
     with garbling(change, cheat):
         require_refused(evaluated(world_of("dual"), NEAR, made_up(), cheat.other), cheat)
 
@@ -180,17 +179,13 @@ def test_masks_that_differ_by_direction_are_refused(
 def failing(world: World, cheat: Side, bits: tuple[int, int], at: int, asks: bool) -> Ended:
     """One pair, of which a table of the AND is wrong. The honest side takes it if its label of the bit has
     the colour 1; who garbled knows which value that is, and if it `asks` changes nothing unless it is 1."""
-    true = dual_batch._garble
 
-    def garble(own: BatchSide, labels: Any, pairs: slice) -> Any:
-        zero, message = true(own, labels, pairs)
-        if own.session.side is cheat and not (asks and labels.given_inputs[at, 0, 0] & np.uint64(1)):
+    def change(own: BatchSide, labels: Labels, message: Bytes) -> None:
+        if not (asks and labels.given_inputs[at, 0, 0] & np.uint64(1)):
             message[16 * at : 16 * at + 16] ^= 255
-        return zero, message
 
     values = {cheat: [[0, 0]], cheat.other: [bits]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dual_batch, "_garble", garble)
+    with garbling(change, cheat):
         return evaluated(world, TWO, rows_of(values[Side.A], values[Side.B]), cheat.other)
 
 
@@ -215,7 +210,7 @@ def test_a_table_that_fails_for_one_value_of_a_bit_tells_that_bit_and_no_more(
     assert first == second
 
 
-def test_what_a_cheat_decodes_before_it_is_refused_are_coins(cheat: Side) -> None:
+def test_what_a_cheat_decodes_before_it_is_refused_are_coins(world_of: Worlds, cheat: Side) -> None:
     """Whatever the honest side's rows are: with rows that all match and with rows of which none does it sees
     fair coins. With 2,500 pairs |z| < 6.5 keeps the false alarm below α = 1e-6 for all cases together."""
     seen: list[Bytes] = []
@@ -232,7 +227,7 @@ def test_what_a_cheat_decodes_before_it_is_refused_are_coins(cheat: Side) -> Non
         for value in (0, 1):
             rows = {cheat: np.zeros((50, 8)), cheat.other: np.full((50, 8), value)}
             seen.clear()
-            ends.append(evaluated(World("dual"), NEAR, rows_of(rows[Side.A], rows[Side.B]), cheat.other))
+            ends.append(evaluated(world_of("dual"), NEAR, rows_of(rows[Side.A], rows[Side.B]), cheat.other))
             require_refused(ends[-1], cheat, 2500)
             bits = np.concatenate(seen)
             assert len(bits) == 2500
@@ -304,7 +299,7 @@ def test_a_delta_of_zero_makes_no_other_digest_fit(
         made = true(*given)
         return made * 0 if next(order) is cheat else made
 
-    def change(own: Any, message: Any) -> None:
+    def change(own: BatchSide, labels: Labels, message: Bytes) -> None:
         assert not own.session.sender.delta.any()
         tables = message[:-4]
         noise = np.random.default_rng(5).integers(0, 256, len(tables))
@@ -351,39 +346,18 @@ def test_to_hang_up_when_one_may_know_closes_the_run(world_of: Worlds, honest: S
     assert isinstance(evaluated(world_of("dual"), NEAR, rows, honest, cut(last, [])).error, UnfairError)
 
 
-# -- labels --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("piece", [1 << 18, 7])
-def test_labels_differ_by_delta_where_a_bit_is_set(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dual_labels, "_PIECE", piece)
-    random, wire = np.random.default_rng(0), Wire()
-    shapes = (3, 20), (2, 30)
-    known = [random.integers(0, 2, shape, dtype=np.uint8) for shape in shapes]
-    masks = [random.integers(0, 2, 50, dtype=np.uint8) for _ in shapes]
-    sides = [side.ot for side in World("dual").sides]
-    parties = [exchange_labels(sides[i], masks[i], known[i], shapes[1 - i]) for i in range(2)]
-    made = run_pair(parties[0], parties[1], wire=wire)
-    for own in (0, 1):
-        delta, mine, theirs = sides[1 - own].sender.delta, made[own], made[1 - own]
-        assert (mine.taken_masks == theirs.given_masks ^ times(masks[own], delta)).all()
-        inputs = times(known[own].reshape(-1), delta).reshape(*shapes[own], 2)
-        assert (mine.taken_inputs == theirs.given_inputs ^ inputs).all()
-    assert wire.bytes == sum(labels_bytes(50 + a * b, 32) for a, b in shapes)
-    assert wire.rounds == 1
-
-
-def test_choices_that_differ_by_tree_are_refused_before_a_table_is_sent(cheat: Side) -> None:
-    world, rows, place = World("dual"), made_up(), list(Side).index(cheat)
+def test_choices_that_differ_by_tree_are_refused_before_a_table_is_sent(
+    world_of: Worlds, cheat: Side
+) -> None:
+    world, rows, place = world_of("dual"), made_up(), list(Side).index(cheat)
     for tree in range(0, TREES, 4):
         sides, wire = world.fresh(), Wire()
         flip_choices(sides[place].ot.receiver, [tree])
         piece = int.from_bytes(sides[1 - place].ot.sender.delta.tobytes(), "little") >> 4 * tree & 15
-        parties = world.parties(NEAR, Blocks.whole(5, 5), *rows, sides=sides)
         if piece == 0:
             continue
         with pytest.raises(PeerError):
-            run_pair(parties[0], parties[1], wire=wire)
+            run_pair(*world.parties(NEAR, Blocks.whole(5, 5), *rows, sides=sides), wire=wire)
         assert len(wire.sizes[cheat.other]) <= 1, "its own choices, and no table"
 
 
@@ -423,17 +397,14 @@ def test_both_garble_everything_and_a_row_has_the_same_labels_in_all_batches(
     assert 0.45 < sum(wire.sizes[Side.A]) / wire.bytes < 0.55
 
 
-def test_more_pairs_than_one_test_takes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_pairs_than_one_test_takes_are_refused(
+    world_of: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     large = AtMost(SquaredEuclidean(Input("x", 8, (1 << 16) - 1)), 1 << 30)
     assert ENGINE.most_pairs(NEAR) == 1 << 24
     assert ENGINE.most_pairs(large) < 1 << 22
     assert ENGINE.most_rows(NEAR) == ((1 << 24) // 9, (1 << 24) // 9)
     monkeypatch.setattr(dual_engine, "MOST_PAIRS", 8)
-    session, rows = World("dual").sides[0], table(np.random.default_rng(0), NEAR, Side.A, 3)
+    session, rows = world_of("dual").sides[0], table(np.random.default_rng(0), NEAR, Side.A, 3)
     with pytest.raises(UsageError):
         next(ENGINE.evaluate(session, NEAR, Blocks.whole(3, 3), rows))
-
-
-def test_it_evaluates_at_once_and_holds_nothing() -> None:
-    assert isinstance(ENGINE, AtOnceEngine)
-    assert not isinstance(ENGINE, HoldingEngine)

@@ -135,9 +135,10 @@ def test_sizes(world: World, a_counts: list[int], b_counts: list[int]) -> None:
 def test_several_interleaved_batches_and_more_parts_than_one_lookup_holds(
     world_of: Callable[[str], World], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches of 64 pairs."""
+    """Batches of 64 pairs, and labels in pieces of seven."""
     monkeypatch.setattr("accord.secure.ot.sizes._PAIRS", 64)
     monkeypatch.setattr("accord.secure.garbled.batch._CACHE", 0)
+    monkeypatch.setattr("accord.secure.dual.labels._PIECE", 7)
     world, random = world_of(name), np.random.default_rng(8)
     wide = tuple(Not(Equal(Input(f"field {i}", 1, 3))) for i in range(20))
     for circuit, m, n in (
