@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -21,7 +20,6 @@ import typer
 from accord.cli import app
 from accord.cli.steps import STEPS
 from accord.cli.words import as_options
-from accord.errors import UsageError
 from accord.workers.resources import count_cores
 from tests.cli.terminal import accord
 
@@ -100,16 +98,15 @@ def test_commands_multiply_matrices_in_one_thread(given: dict[str, str], threads
 
 @pytest.mark.skipif(find_spec("pandas") is None, reason="needs pandas")
 def test_commands_import_no_pandas(shop: Path) -> None:
-    """pyarrow would, to convert a list. Afterwards it is found again."""
+    """pyarrow would, to convert a list. Afterwards it is found again. What is simulated is checked, too."""
     program = (
         "import sys, contextlib\n"
         "from accord.cli import main\n"
-        "for typed in ('generate people --records 40 --out more', 'check agreement.toml a.csv --party A',\n"
-        "              'simulate a.csv b.csv --agreement agreement.toml --engine ideal'):\n"
-        "    sys.argv = ['accord', *typed.split()]\n"
-        "    with contextlib.suppress(SystemExit):\n"
-        "        main()\n"
-        "    assert 'pandas' not in sys.modules, typed\n"
+        "typed = 'simulate a.csv b.csv --agreement agreement.toml --engine ideal'\n"
+        "sys.argv = ['accord', *typed.split()]\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "assert 'pandas' not in sys.modules\n"
         "import pandas, pyarrow\n"
         "assert pyarrow.table({'a': [1]}).to_pandas().a[0] == 1\n"
     )
@@ -148,7 +145,6 @@ def test_a_command_that_only_reads_makes_no_state_folder(words: str, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "no/such"])
 @pytest.mark.parametrize(
     "typed",
     [
@@ -156,23 +152,11 @@ def test_a_command_that_only_reads_makes_no_state_folder(words: str, tmp_path: P
         "simulate a.csv b.csv --agreement agreement.toml --out {}.csv",
         "--state s identity --name a --out {}.card",
         "init --template products --out {}.toml",
-        "generate products --records 5 --out {}/a.csv",
     ],
 )
-def test_names_that_no_file_can_have(name: str, typed: str, shop: Path) -> None:
-    if (name, typed.split()[0]) != ("no/such", "generate"):
+def test_names_that_no_file_can_have(typed: str, shop: Path) -> None:
+    for name in ("x" * 300, "no/such"):
         assert accord(shop, *typed.format(name).split()).returncode == 5
-
-
-def test_asking_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accord.run import offer
-
-    monkeypatch.setattr(offer, "describe", lambda _: "")
-    monkeypatch.setattr(offer, "require", lambda *_: None)
-    monkeypatch.setattr("sys.stdin", io.StringIO("Y \n"))
-    assert offer.ask(None)  # type: ignore[arg-type]
-    with pytest.raises(UsageError):
-        offer.ask(None)  # type: ignore[arg-type]
 
 
 def test_a_simulation_writes_pairs_as_they_are_or_safe_for_spreadsheets(shop: Path, tmp_path: Path) -> None:

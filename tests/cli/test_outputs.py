@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from accord.agreement.file import read_agreement
 from accord.cli.plan import bar
-from accord.cli.simulate_quality import facts_of, summary, words
+from accord.cli.simulate_quality import words
 from accord.cli.terminal import wrap
 from accord.datasets.people import generate_people
 from accord.privacy.events import UNLESS
@@ -22,7 +23,6 @@ from accord.table.sinks.files import write_table
 from tests.cli.terminal import Tape, accord, typing
 from tests.learning.worlds import DRAFT
 from tests.planning.worlds import birth_key
-from tests.protocols import worlds
 from tests.simulation.made import agree, know, people
 
 AGREEMENT = (Path(__file__).parent / "tables" / "routed.toml").read_text()
@@ -58,12 +58,13 @@ def facts(folder: Path, *typed: str) -> Any:
     return json.loads(done.stdout)
 
 
+@cache
 def simulated(folder: Path, name: str, *typed: str) -> Any:
     return facts(folder, "simulate", "a.csv", "b.csv", "--agreement", f"{name}.toml", "--seed", "1", *typed)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_every_command_has_the_same_promise_with_its_condition(folder: Path, name: str) -> None:
+def test_every_command_has_the_same_promise_and_result(folder: Path, name: str) -> None:
     """An exact answer has none."""
     checked = facts(folder, "check", f"{name}.toml", "a.csv", "--party", "A")
     planned = facts(folder, "plan", f"{name}.toml", "--records", "60", "60")
@@ -86,20 +87,18 @@ def test_every_command_has_the_same_promise_with_its_condition(folder: Path, nam
     if name in ANSWERS:
         assert agreed["within"] == checked["answer"]["within"]
         assert any(agreed["within"]) == (name != "exact")
-
-
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_a_simulation_shows_what_a_run_hides(folder: Path, name: str) -> None:
-    pairs, found = simulated(folder, "pairs"), simulated(folder, name)
-    assert found["matches"] == pairs["matches"] > 10
+    # A simulation shows what a run hides.
+    pairs = simulated(folder, "pairs")
+    assert seen["matches"] == pairs["matches"] > 10
     # The one that learns the pairs asks, whatever it costs.
-    assert (found["comparisons"] == pairs["comparisons"]) == (name != "one")
+    assert (seen["comparisons"] == pairs["comparisons"]) == (name != "one")
+    cells = [cell["exact"] for cell in seen["answer"] or ()]
     if name in ("count", "exact", "table"):
-        assert sum(cell["exact"] for cell in found["answer"]) == pairs["matches"]
+        assert sum(cells) == pairs["matches"]
     if name == "exact":
-        assert found["answer"][0]["value"] == pairs["matches"]
+        assert seen["answer"][0]["value"] == pairs["matches"]
     if name == "sum":
-        total, count = (cell["exact"] for cell in found["answer"])
+        total, count = cells
         assert count <= pairs["matches"]
         assert count < total <= 100_000 * count
 
@@ -175,21 +174,6 @@ def test_plans_price_and_write_a_choice_that_follows_from_counts(folder: Path) -
     assert [bar(share, 2) for share in (0, 0.25, 0.5, 1, 3)] == ["▏", "▌", "█", "██", "██"]
 
 
-def test_an_audit_computes_what_a_noise_and_an_agreement_promise(tmp_path: Path) -> None:
-    typed = ("audit", "noise", "geometric", "--epsilon", "1.6", "--delta", "1e-5", "--records-per-person")
-    one, three = (facts(tmp_path, *typed, people) for people in "13")
-    assert (one["epsilon"], one["delta_claimed"], one["kept"], three["kept"]) == (1.6, 1e-5, True, True)
-    assert one["delta_exact"] == pytest.approx(9.7588514e-06, rel=1e-6)
-    assert one["expected_dummies"] == pytest.approx(10.171, abs=1e-3)
-    at = {point["epsilon"]: point["delta"] for point in one["curve"]}
-    assert at[1.6] == one["delta_exact"]
-    assert list(at.values()) == sorted(at.values(), reverse=True)
-    assert three["expected_dummies"] > 2.5 * one["expected_dummies"]
-    (tmp_path / "all.toml").write_text(worlds.agreement(protocol="all-pairs").to_toml())
-    side = facts(tmp_path, "audit", "agreement", "all.toml")["sides"]["A"]
-    assert (side["epsilon"], side["noise"], side["again"]["epsilon"]) == (0, None, 0)
-
-
 # -- with the truth at hand ---------------------------------------------------------------------------------
 
 
@@ -237,7 +221,6 @@ def test_a_judged_simulation_shows_no_value_to_programs(known: Path) -> None:
 
 def test_values_do_not_steer_a_terminal_and_fit_it() -> None:
     quality = judge(know(agree("dice(given) >= 0.5 and same(birth)"), people(200)), 3)
-    assert len(summary(facts_of(quality))) == 2, "no record is unknown"
     text = words(quality, ["given"], {"A": {quality.pairs["missed"][0].id_a: ["Zoë\x1b"]}}, 80)
     assert "Zoë\N{REPLACEMENT CHARACTER}" in text
     assert max(map(len, wrap(text, 80).splitlines())) <= 80
@@ -248,13 +231,9 @@ def test_weights_are_learned_from_labels(tmp_path: Path) -> None:
     made = generate_people(200, None, 4)
     for name, table in (("a", made.a), ("b", made.b), ("labels", made.truth.select(["id_a", "id_b"]))):
         write_table(table, tmp_path / f"{name}.csv", raw=True)
-    learn = ("learn", "draft.toml", "a.csv", "--other", "b.csv", "--learnt-from")
-    found = facts(tmp_path, *learn, "public", "--labels", "labels.csv", "--out", "x.toml")
+    learn = ("learn", "draft.toml", "a.csv", "--other", "b.csv", "--learnt-from", "public", "--out", "x.toml")
+    found = facts(tmp_path, *learn, "--labels", "labels.csv")
     assert found["learnt_from"] == read_agreement(tmp_path / "x.toml").learnt_from == "public"
     assert found["expected"] in found["curve"]
-    low, high = found["expected"]["interval"]
-    assert low < found["expected"]["f1"] < high
     assert 0 < found["met"] <= found["matches"] == 100
-    assert {"level", "weight", "of_matches", "of_others"} == set(found["levels"][0][0])
-    assert accord(tmp_path, *learn, "both", "--out", "x.toml").returncode == 5, "a file that is there stays"
-    assert accord(tmp_path, "check", "x.toml").returncode == 0
+    assert accord(tmp_path, *learn).returncode == 5, "a file that is there stays"

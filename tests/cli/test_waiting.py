@@ -33,10 +33,14 @@ def decide(both: dict[Side, Office]) -> tuple[str | None, str | None]:
     return a, b
 
 
-def frames(folder: Path) -> int:
-    wire = Wire()
-    faults.link(faults.offices(folder), wire)
-    return len(wire.passed)
+def require_same(folder: Path, wire: Wire) -> None:
+    """Both attempt the same, and no charge of a run that is not done on both sides is given up."""
+    both = cut(folder, wire)
+    a, b = decide(both)
+    assert a == b
+    charged = {row.run for office in both.values() for row in office.ledger.runs()}
+    done = [office.run is not None and office.run.manifest.done for office in both.values()]
+    assert a is None if all(done) else {a} - {None} == charged or not charged
 
 
 def cut(folder: Path, wire: Wire) -> dict[Side, Office]:
@@ -45,29 +49,21 @@ def cut(folder: Path, wire: Wire) -> dict[Side, Office]:
     return both
 
 
-def require_same(both: dict[Side, Office]) -> None:
-    """Both attempt the same, and no charge of a run that is not done on both sides is given up."""
-    a, b = decide(both)
-    assert a == b
-    charged = {row.run for office in both.values() for row in office.ledger.runs()}
-    done = [office.run is not None and office.run.manifest.done for office in both.values()]
-    assert a is None if all(done) else {a} - {None} == charged or not charged
-
-
 @pytest.mark.parametrize(
     ("moment", "lost"), [(1, True), (3, False), (4, True), (5, True), (6, False), (7, True)]
 )
 def test_wherever_it_is_cut_both_attempt_the_same(moment: int, lost: bool, tmp_path: Path) -> None:
-    require_same(cut(tmp_path, Wire(moment, lost)))
+    require_same(tmp_path, Wire(moment, lost))
 
 
 @pytest.mark.slow
 def test_at_every_moment_and_with_frames_that_reach_one_side_alone(tmp_path: Path) -> None:
-    for n in range(frames(tmp_path / "whole")):
+    cut(tmp_path / "whole", whole := Wire())
+    for n in range(len(whole.passed)):
         for lost in (False, True):
-            require_same(cut(tmp_path / f"{n}-{lost}", Wire(n, lost)))
+            require_same(tmp_path / f"{n}-{lost}", Wire(n, lost))
         for side in Side:
-            require_same(cut(tmp_path / f"{n}-{side}", Wire(to={side: n}, told=True)))
+            require_same(tmp_path / f"{n}-{side}", Wire(to={side: n}, told=True))
 
 
 @dataclass
@@ -136,10 +132,8 @@ def test_what_waits_is_resumed_until_it_is_left_to_a_person(tmp_path: Path) -> N
         calls(wanted(office))
     run.change(wrong=3)
     assert calls(wanted(office)) == [None], "it is closed"
-
-
-def test_a_run_that_is_done_here_goes_on_with_a_partner_that_asks_for_it(tmp_path: Path) -> None:
-    both = faults.offices(tmp_path)
+    # One that is done here goes on with a partner that asks for it.
+    both = faults.offices(tmp_path / "done")
     faults.link(both)
     name, office = faults.the_run(both), both[Side.A]
     assert calls(wanted(office), name) == [None, name]
