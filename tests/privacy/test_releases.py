@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import BudgetError, UsageError
-from accord.exact import Number, text
+from accord.exact import Number
 from accord.naming import fold_name
 from accord.privacy.budget import Budget, check, left
 from accord.privacy.calibration import calibrate
@@ -39,38 +40,11 @@ from accord.privacy.release import release_key, snapshot_place
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        (0.1, Fraction(1, 10)),
-        ("0.1", Fraction(1, 10)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        ("1e-5", Fraction(1, 100_000)),
-        (1e-5, Fraction(1, 100_000)),
-        ("2^-40", Fraction(1, 2**40)),
-        ("2**-40", Fraction(1, 2**40)),
-        ("1/3", Fraction(1, 3)),
-        (Fraction(8, 5), Fraction(8, 5)),
-        (2, Fraction(2)),
-    ],
-)
-def test_a_number_is_what_was_written(written: Number, meant: Fraction) -> None:
-    assert exact(written, "ε") == meant
-
-
-@pytest.mark.parametrize(
     "written", ["", "much", "1/0", "0^-1", float("nan"), float("inf"), True, Decimal("NaN")]
 )
 def test_what_is_no_number_is_refused(written: Number) -> None:
     with pytest.raises(UsageError):
         exact(written, "δ")
-
-
-@given(st.fractions())
-def test_text_reads_back_as_the_same_number(value: Fraction) -> None:
-    """And is short."""
-    assert exact(text(value), "x") == value
-    for written in ("0.00001", "1e-9", "0.5", "2^-40", "1.6", "2", "1/3"):
-        assert text(exact(written, "x")) == written
 
 
 @pytest.mark.parametrize(
@@ -128,16 +102,13 @@ def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
 def test_the_condition_is_part_of_the_cost() -> None:
     """Full keys that are left out are in the sensitivity of an answer; a refusal is seen in any case."""
     left, refused = Routing("leave-out").cost, Routing("refuse").cost
-    assert left != refused
     assert left.unless
     assert refused.unless
     assert Routing("").cost == NO_COST
     assert NoisyAnswer(Fraction(1)).cost == Cost(Fraction(1), Fraction(0))
     assert NoisyAnswer(Fraction(1), "refuse").cost == Cost(Fraction(1), Fraction(0), refused.unless)
 
-
-def test_a_sum_has_each_condition_once() -> None:
-    left, refused = Routing("leave-out").cost, Routing("refuse").cost
+    # A sum has each condition once.
     assert left + NO_COST == NO_COST + left == left + left == left
     both = left + refused
     assert both != left
@@ -237,10 +208,9 @@ def test_the_budget_may_be_spent_to_the_last_bit() -> None:
 def test_a_refusal_says_what_was_asked_and_what_is_left() -> None:
     with pytest.raises(BudgetError) as caught:
         check("patients", LIMIT, [promise("0.5")], 1, promise("0.75"))
-    said = str(caught.value)
-    for part in ("'patients'", "ε = 0.75, δ = 1e-9", "ε = 0.5, δ = 9.99e-7", "4 of 5 runs"):
-        assert part in said
-    assert caught.value.exit_code == 6
+    said = {name: re.findall(r"[\d.e-]+", str(fact)) for name, fact in caught.value.facts.items()}
+    assert (said["asked"], said["left"]) == (["0.75", "1e-9"], ["0.5", "9.99e-7", "4", "5"])
+    assert (caught.value.facts["dataset"], caught.value.exit_code) == ("patients", 6)
 
 
 def test_runs_that_cost_nothing_count_as_runs() -> None:

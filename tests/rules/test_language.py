@@ -50,7 +50,7 @@ WRITTEN = [
 """Rules as they are written."""
 OTHERWISE = {
     "same(a) & (hamming(b) <= 5 | ~same(c))": "same(a) and (hamming(b) <= 5 or not same(c))",
-    "\n same(a, a)\n or (\thamming(b) <= 5e0 and not (same(c)))": "same(a) or hamming(b) <= 5 and not same(c)",
+    "\n same(a, a)\n or (\thamming(b) <= 5e0 and not same(c))": "same(a) or hamming(b) <= 5 and not same(c)",
     "score(a: dice >= 0.9 -> 5, missing -> 0, otherwise -> -3) >= 4":
     "score(dice(a) >= 0.9 -> 5, missing(a) -> 0, otherwise -> -3) >= 4",
     "score(a: same -> 6, within 1 day -> 4, same and same(b) -> 1; ) >= 4":
