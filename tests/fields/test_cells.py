@@ -405,11 +405,6 @@ def test_text_is_folded_and_has_equal_bits_in_every_field_under_one_salt(encoder
     assert words("last", "00", cells.slice(2)) == found[2:], "a slice of an array is read from its offset"
 
 
-def test_unpacked_bits_follow_the_words() -> None:
-    bits = Bits(np.array([[1 | 1 << 63, 1 << 5]], np.uint64), 70, np.ones(1, np.bool_)).unpack()
-    assert np.flatnonzero(bits[0]).tolist() == [0, 63, 69]
-
-
 @pytest.mark.parametrize(
     ("plain", "good", "odd"),
     [

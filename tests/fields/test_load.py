@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -15,8 +14,8 @@ from pydantic import TypeAdapter
 from accord.entropy import Seeded
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import gathering, load
-from accord.fields.columns import Bits, Integers, Records, rows_of, tell_unlisted
-from accord.fields.gathering import Gathering, Ids, Texts
+from accord.fields.columns import Bits, Integers, tell_unlisted
+from accord.fields.gathering import Ids
 from accord.fields.load import Loading, Tally, load_records
 from accord.fields.row_ids import made_ids
 from accord.fields.schema import FieldSpec
@@ -281,65 +280,39 @@ def test_cells_of_some_records_stand_as_in_the_file(tmp_path: Path) -> None:
 # -- batches become one table -----------------------------------------------------------------------------
 
 
+BATCHES = fields_of(
+    t={"type": "text", "encoder": "hash", "missing": "differs"},
+    n={"type": "number", "min": 0, "max": 9, "step": 1, "missing": "skip"},
+)
+cells = st.tuples(st.none() | st.text("ab é漢", max_size=5), st.none() | st.integers(0, 9))
+
+
 @given(
-    st.lists(st.lists(st.none() | st.text(max_size=5), max_size=12), max_size=6),
-    st.sampled_from([0, 2, 1 << 20]),
+    st.lists(st.lists(cells, max_size=7), max_size=5),
+    st.sampled_from([0, 3, 1 << 20]),
     st.integers(0, 3),
     st.sampled_from([pa.string(), pa.large_string()]),
 )
-def test_all_texts_are_there(some: list[list[str | None]], most: int, cut: int, kind: pa.DataType) -> None:
-    """Wherever they lie in a batch."""
-    found = Texts(Scratch(most=most))
-    for batch in some:
-        found.add(pa.array(batch, kind).slice(cut))
-    expected = [text for batch in some for text in batch[cut:]]
-    whole = found.whole()
-    whole.validate(full=True)
-    assert whole.type == pa.large_string()
-    assert whole.to_pylist() == expected
-    assert len(found) == len(expected)
-
-
-def batch(size: int, first: int) -> Records:
-    rows = np.arange(first, first + size)
-    words = np.stack([rows, rows + 1], axis=1).astype(np.uint64)
-    return Records(
-        pa.array([f"r{i}" for i in rows], pa.large_string()),
-        {"n": Integers(rows.astype(np.int64), rows % 2 == 0), "t": Bits(words, 100, rows % 3 == 0)},
-        pa.table({"shown": pa.array([None if i % 5 == 0 else str(i) for i in rows], pa.large_string())}),
-        left_out=1,
-    )
-
-
-def require_equal(found: Records, expected: Records) -> None:
-    assert found.ids.equals(expected.ids)
-    assert found.disclosed.to_pylist() == expected.disclosed.to_pylist()
-    for name, wanted in expected.columns.items():
-        column = found.columns[name]
-        parts = [c.words if isinstance(c, Bits) else c.values for c in (column, wanted)]
-        np.testing.assert_array_equal(parts[0], parts[1])
-        np.testing.assert_array_equal(column.present, wanted.present)
-
-
-@given(st.lists(st.integers(0, 7), max_size=5), st.permutations(range(12)), st.sampled_from([0, 3, 1 << 20]))
-def test_the_whole_is_its_batches_as_they_came_or_in_the_order_of_ids(
-    some: list[int], order: list[int], most: int
-) -> None:
-    found = Gathering(batch(0, 0).columns, ["shown"], Scratch(most=most))
-    for i, size in enumerate(some):
-        found.add(batch(size, sum(some[:i])))
-    got = found.whole()
-    require_equal(got, batch(sum(some), 0))
-    assert got.left_out == len(some)
-    one, numbers = batch(12, 10), Ids(Scratch(most=most))
-    mixed = Gathering(batch(0, 0).columns, ["shown"], Scratch(most=most))
-    for rows in np.array(order).reshape(4, 3):
-        ids = one.ids.take(pa.array(rows))
-        numbers.add(ids)
-        columns = {name: rows_of(column, rows) for name, column in one.columns.items()}
-        mixed.add(Records(ids, columns, one.disclosed.take(pa.array(rows))))
-    require_equal(mixed.whole(by_id=True), one)
-    assert numbers.places().tolist() == order
+def test_a_table_may_come_in_any_batches(some: list[Any], most: int, cut: int, kind: pa.DataType) -> None:
+    """With little memory, too, and wherever texts lie in a batch."""
+    types = pa.schema({"id": kind, "t": kind, "n": pa.int64()})
+    rows = [
+        [{"id": f"{place}.{n}", "t": t, "n": number} for n, (t, number) in enumerate(batch)]
+        for place, batch in enumerate(some)
+    ]
+    parts = [pa.RecordBatch.from_pylist(batch, types).slice(cut) for batch in rows]
+    reader = pa.RecordBatchReader.from_batches(types, parts)
+    found = load_records(reader, BATCHES, "00", ["t"], how=Loading(scratch=Scratch(most=most)))
+    every = [row for batch in rows for row in batch[cut:]]
+    whole = load_records(pa.Table.from_pylist(every, types), BATCHES, "00", ["t"])
+    expected = [row for row in every if row["n"] is not None]
+    assert found.ids.to_pylist() == [row["id"] for row in expected]
+    assert found.disclosed["t"].to_pylist() == [row["t"] or None for row in expected]
+    assert found.left_out == len(every) - len(expected)
+    for one, other in zip(found.columns.values(), whole.columns.values(), strict=True):
+        assert one.present.tolist() == other.present.tolist()
+        stored = [of.words if isinstance(of, Bits) else of.values for of in (one, other)]
+        assert stored[0].tolist() == stored[1].tolist()
 
 
 @given(st.lists(st.lists(st.none() | st.sampled_from("abcdefgh"), max_size=4), max_size=4), st.booleans())
