@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -116,16 +117,25 @@ class World:
         return int(expected.sum())
 
 
-def noted(party: Party[Any], effects: list[Effect]) -> Party[Any]:
-    """The same party; all that it sends and asks for is written down."""
-    answer: Any = None
+def passing(party: Party[Any], through: Callable[[Effect], Effect]) -> Party[Any]:
+    """The same party, of which every effect is looked at or replaced."""
+    answer: Buffer | None = None
     while True:
         try:
-            effect = party.send(answer)
+            effect = party.send(answer)  # type: ignore[arg-type]
         except StopIteration as end:
             return end.value
+        answer = yield through(effect)
+
+
+def noted(party: Party[Any], effects: list[Effect]) -> Party[Any]:
+    """The same party; all that it sends and asks for is written down."""
+
+    def note(effect: Effect) -> Effect:
         effects.append(Send(bytes(effect.buffer)) if isinstance(effect, Send) else effect)
-        answer = yield effect
+        return effect
+
+    return passing(party, note)
 
 
 def replayed(effects: list[Effect]) -> Party[None]:
@@ -136,40 +146,27 @@ def replayed(effects: list[Effect]) -> Party[None]:
 
 def tampered(party: Party[Any], message: int, change: Callable[[bytes], bytes]) -> Party[Any]:
     """The same party, but one of the messages that it sends is changed on its way."""
-    answer: Buffer | None = None
-    sent = 0
-    while True:
-        try:
-            effect = next(party) if answer is None else party.send(answer)
-        except StopIteration as end:
-            return end.value
-        if isinstance(effect, Send):
-            changed = change(bytes(effect.buffer)) if sent == message else effect.buffer
-            sent += 1
-            yield Send(changed)
-            answer = None
-        else:
-            answer = yield effect
+    numbers = count()
+
+    def alter(effect: Effect) -> Effect:
+        if isinstance(effect, Send) and next(numbers) == message:
+            return Send(change(bytes(effect.buffer)))
+        return effect
+
+    return passing(party, alter)
 
 
-def hostile(data: st.DataObject, party: Party[Any]) -> Party[None]:
+def hostile(data: st.DataObject, party: Party[Any]) -> Party[Any]:
     """A peer that answers every wait with bytes of any content, mostly of the right size."""
-    answer: Buffer | None = None
-    while True:
-        try:
-            effect = next(party) if answer is None else party.send(answer)
-        except StopIteration:
-            return
-        answer = None
+
+    def replace(effect: Effect) -> Effect:
         if isinstance(effect, Receive):
-            answer = yield effect
-        else:
-            size = len(effect.buffer)
-            kind = data.draw(st.sampled_from(["as is", "noise", "noise", "size"]))
-            if kind == "as is":
-                yield effect
-            elif kind == "noise":
-                seed = data.draw(st.integers(0, 1 << 32))
-                yield Send(np.random.default_rng(seed).bytes(size))
-            else:
-                yield Send(bytes(data.draw(st.integers(0, 2 * size + 2))))
+            return effect
+        size, kind = len(effect.buffer), data.draw(st.sampled_from(["as is", "noise", "noise", "size"]))
+        if kind == "as is":
+            return effect
+        if kind == "size":
+            return Send(bytes(data.draw(st.integers(0, 2 * size + 2))))
+        return Send(np.random.default_rng(data.draw(st.integers(0, 1 << 32))).bytes(size))
+
+    return passing(party, replace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -62,13 +61,3 @@ def rank(matrix: NDArray[np.uint8]) -> int:
             low = pivot & -pivot
             left = [row ^ pivot if row & low else row for row in left]
     return found
-
-
-def dependent_sets(masks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many nonempty sets of rows sum to zero, for rows as bits (trials, rows)."""
-    count = masks.shape[1]
-    sets = [list(some) for size in range(1, count + 1) for some in combinations(range(count), size)]
-    return sum(
-        (np.bitwise_xor.reduce(masks[:, some], axis=1) == 0 for some in sets),
-        start=np.zeros(len(masks), dtype=np.int64),
-    )

@@ -263,6 +263,7 @@ def test_what_does_not_fit_a_machine_word_is_not_divided() -> None:
     large = 3 << 52
     wide = Bilinear((Product(BITS, BITS, -2 * large),), Input("own", 1, 1 << 11), large + 1, 1, 0, 1 << 12)
     assert [form.of for form, _ in forms.alternatives(AtMost(wide, 2000))] == [wide]
+    assert forms.families(AtMost(wide, 2000)) == []
 
 
 # -- cost ----------------------------------------------------------------------------------------------------

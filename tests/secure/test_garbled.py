@@ -1,8 +1,10 @@
-"""Circuits of XOR and AND: how small they are, what they say, and AES-128 between two parties."""
+"""Circuits of XOR and AND: how small they are, what they say, and the S-box of AES between two parties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import xor
 
 import numpy as np
 import pytest
@@ -37,13 +39,6 @@ def source(build: CircuitBuilder, side: Side, name: str, bits: int) -> Number:
     """The bits of an input of one element a bit."""
     of = Input(name, bits, 1)
     return [build.source(Element(side, of, place, 0)) for place in range(bits)]
-
-
-def xor(build: CircuitBuilder, *numbers: Number) -> Number:
-    found = numbers[0]
-    for number in numbers[1:]:
-        found = [build.xor(x, y) for x, y in zip(found, number, strict=True)]
-    return found
 
 
 def any_circuit(random: Generator, gates: int) -> Boolean:
@@ -150,7 +145,7 @@ def test_a_rule_of_too_many_gates_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         boolean_circuit(AtMost(Hamming(Input("x", 20, 1)), 5))
 
 
-# -- AES and any circuit, between two parties ----------------------------------------------------------------
+# -- the S-box of AES and any circuit, between two parties ---------------------------------------------------
 
 _S_BOX = """
 y14=x3^x5 y13=x0^x6 y9=x0^x3 y8=x0^x5 t0=x1^x2 y1=t0^x7 y4=y1^x3 y12=y13^y14 y2=y1^x0 y5=y1^x6 y3=y5^y8
@@ -170,7 +165,7 @@ t66=z1^t63 s0=t59^t63 s6=t56^t62 s7=t48^t60 t67=t64^t65 s3=t53^t66 s4=t51^t66 s5
 outputs 1, 2, 6 and 7 are inverted."""
 
 
-def _substitute(build: CircuitBuilder, byte: Number) -> Number:
+def substitute(build: CircuitBuilder, byte: Number) -> Number:
     known = {f"x{7 - place}": literal for place, literal in enumerate(byte)}
     for step in _S_BOX.split():
         name, what = step.split("=")
@@ -180,35 +175,19 @@ def _substitute(build: CircuitBuilder, byte: Number) -> Number:
     return [known[f"s{7 - place}"] ^ (7 - place in (1, 2, 6, 7)) for place in range(8)]
 
 
-def _double(build: CircuitBuilder, byte: Number) -> Number:
-    """2·byte in the field of AES."""
-    return xor(build, [0, *byte[:7]], [byte[7] if 0x1B >> place & 1 else 0 for place in range(8)])
+def s_box(byte: int) -> int:
+    """FIPS 197, 5.1.1: the inverse in the field, and a sum of what it is when turned."""
 
+    def product(x: int, y: int) -> int:
+        found = 0
+        for place in range(8):
+            found ^= x * (y >> place & 1)
+            x = x << 1 ^ (0x11B if x >> 7 else 0)
+        return found
 
-def aes(build: CircuitBuilder, key: Number, block: Number) -> Number:
-    """AES-128 of a block (FIPS 197); bytes follow each other."""
-    round_key, state = (
-        [number[8 * n : 8 * n + 8] for n in range(16)] for number in (key, xor(build, key, block))
-    )
-    power = [1, *[0] * 7]
-    for number in range(1, 11):
-        turned = [_substitute(build, round_key[12 + (n + 1) % 4]) for n in range(4)]
-        turned[0], power = xor(build, turned[0], power), _double(build, power)
-        for n in range(16):
-            round_key[n] = xor(build, round_key[n], turned[n] if n < 4 else round_key[n - 4])
-        state = [_substitute(build, state[(5 * n) % 16]) for n in range(16)]
-        if number < 10:
-            state = [byte for first in range(0, 16, 4) for byte in _mix(build, state[first : first + 4])]
-        state = [xor(build, byte, of_key) for byte, of_key in zip(state, round_key, strict=True)]
-    return [literal for byte in state for literal in byte]
-
-
-def _mix(build: CircuitBuilder, column: list[Number]) -> list[Number]:
-    every = xor(build, *column)
-    return [
-        xor(build, column[n], every, _double(build, xor(build, column[n], column[(n + 1) % 4])))
-        for n in range(4)
-    ]
+    inverse = next((x for x in range(256) if product(x, byte) == 1), 0)
+    turned = (inverse << place | inverse >> 8 - place for place in range(5))
+    return reduce(xor, turned) & 255 ^ 0x63
 
 
 def dual_execution(world: World, circuit: Boolean, a: Table, b: Table) -> Answer:
@@ -220,29 +199,20 @@ def dual_execution(world: World, circuit: Boolean, a: Table, b: Table) -> Answer
     return found.reshape(len(a.real), len(b.real))
 
 
-def rows_of(**columns: bytes) -> Table:
-    """One row: the bits of byte strings, the lowest bit of the first byte first."""
-    bits = {
-        name: np.unpackbits(np.frombuffer(of, np.uint8), bitorder="little") for name, of in columns.items()
-    }
-    return Table({name: of[None].astype(np.int64) for name, of in bits.items()}, np.ones(1, np.bool_))
-
-
-def test_aes_of_a_key_and_a_block_that_two_parties_have(world_of: Callable[[str], World]) -> None:
-    """The example of FIPS 197, and a ciphertext of which one bit is wrong."""
+def test_the_s_box_of_aes(world_of: Callable[[str], World]) -> None:
+    """A has bytes, and B has what they are to become: each byte of A matches its own."""
     build = CircuitBuilder()
-    key, block, cipher = (
-        source(build, side, name, 128)
-        for side, name in ((Side.A, "key"), (Side.B, "block"), (Side.B, "cipher"))
+    x, y = (source(build, side, side.value, 8) for side in Side)
+    circuit = build.finish(
+        build.every([build.xor(a, b) ^ 1 for a, b in zip(substitute(build, x), y, strict=True)])
     )
-    differs = xor(build, aes(build, key, block), cipher)
-    circuit = build.finish(build.every([bit ^ 1 for bit in differs]))
-    plain, right = (
-        bytes.fromhex(of) for of in ("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a")
+    some = np.random.default_rng(1).permutation(256)[:40]
+    of_a, of_b = some, np.array([s_box(byte) for byte in some.tolist()])
+    a, b = (
+        Table({side.value: of[:, None] >> np.arange(8) & 1}, np.ones(40, np.bool_))
+        for side, of in ((Side.A, of_a), (Side.B, of_b))
     )
-    for said in (right, right[:7] + bytes([right[7] ^ 128]) + right[8:]):
-        a, b = rows_of(key=bytes(range(16))), rows_of(block=plain, cipher=said)
-        assert dual_execution(world_of("dual"), circuit, a, b).tolist() == [[said == right]]
+    assert (dual_execution(world_of("dual"), circuit, a, b) == np.eye(40, dtype=np.bool_)).all()
 
 
 @settings(max_examples=15, deadline=None)

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -22,12 +21,12 @@ from accord.secure.okvs.rows import RowHash, Rows
 from accord.secure.okvs.sizes import MOST, PART, Shape, most_points, store_shape
 from accord.secure.okvs.store import Encoder, Layout, spread
 from accord.secure.okvs.tables import read_table, write_table
-from tests.secure.failure import dense_matrix, dependent_sets, expected, expected_exactly, rank
+from tests.secure.failure import dense_matrix, expected, expected_exactly, rank
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 SEED = bytes(range(16))
-CHI = {47: 108.2, 64: 132.8, 239: 357.7, 255: 377.1}
+CHI = {47: 108.2, 239: 357.7}
 """By degrees of freedom, what χ² exceeds with probability 1e-6: every false alarm here."""
 
 
@@ -44,31 +43,6 @@ def surprise(counts: NDArray[np.int64]) -> float:
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
-def aes(key: bytes, block: bytes) -> bytes:
-    return Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(block)
-
-
-def defined(point: Words, parts: int, sparse: int, dense: int) -> tuple[int, list[int], int]:
-    """Part, cells and dense bits of a point: the cells by a list of those that are left."""
-    block = b"".join(int(word).to_bytes(8, "little") for word in point)
-    keys = [aes(SEED, number.to_bytes(16, "little")) for number in range(3)]
-    part, one, two = (aes(key, block) for key in keys)
-    w = [int.from_bytes(some[i : i + 8], "little") for some in (one, two) for i in (0, 8)]
-    left = list(range(sparse))
-    cells = [left.pop(w[place] % len(left)) for place in range(3)]
-    return int.from_bytes(part[:8], "little") % parts, cells, w[3] >> (64 - dense)
-
-
-@pytest.mark.parametrize(("sparse", "dense"), [(3, 1), (4, 40), (81_920, 40)])
-def test_rows_are_those_of_the_definition(sparse: int, dense: int) -> None:
-    """Also across the chunks in which they are hashed."""
-    points, hashing = random_words(40_000, 2), RowHash(SEED)
-    rows, parts = hashing.rows(points, sparse, dense), hashing.parts(points, 9)
-    for number in (0, 1, 16_383, 16_384, 16_385, 39_999):
-        part, cells, bits = defined(points[number], 9, sparse, dense)
-        assert (parts[number], rows.cells[number].tolist(), rows.dense[number]) == (part, cells, bits)
-
-
 def test_rows_and_parts_are_uniform_and_independent() -> None:
     """The 60 ordered choices of three of five cells with two bits; and seven parts with six cells each."""
     hashing = RowHash(SEED)
@@ -78,7 +52,11 @@ def test_rows_and_parts_are_uniform_and_independent() -> None:
     assert len(counts) == 240
     assert surprise(counts) < CHI[239]
     points = random_words(48_000, 2, 1)
-    pairs = 6 * hashing.parts(points, 8).astype(np.int64) + hashing.rows(points, 6, 40).cells[:, 0]
+    parts, cells = hashing.parts(points, 8), hashing.rows(points, 6, 40).cells
+    few = slice(16_380, 16_390)
+    assert (parts[few] == hashing.parts(points[few], 8)).all(), "wherever they are hashed"
+    assert (cells[few] == hashing.rows(points[few], 6, 40).cells).all()
+    pairs = 6 * parts.astype(np.int64) + cells[:, 0]
     assert surprise(np.bincount(pairs, minlength=48)) < CHI[47]
 
 
@@ -172,22 +150,16 @@ def looked_up(shape: Shape, store: Words, points: Words) -> Words:
 
 @pytest.mark.parametrize(
     ("count", "part", "width"),
-    [(0, PART, 1), (1, PART, 7), (101, PART, 2), (1_001, 1_000, 2), (3_000, 1_000, 61), (PART + 1, PART, 2)],
+    [(0, PART, 1), (1, PART, 7), (101, 20, 2), (1_001, 1_000, 2), (3_000, 1_000, 61), (PART + 1, PART, 2)],
 )
 def test_stores_of_any_size(count: int, part: int, width: int) -> None:
+    """In whatever order the parts are written, as long as they are drawn for in order."""
     shape, points, values = store_shape(count, part), random_words(count, 2), random_words(count, width, 1)
     assert shape.parts == max(1, -(-count // part))
     store = stored(shape, points, values)
     assert store.shape == (shape.parts, shape.cells, width)
     assert (looked_up(shape, store, points) == values).all()
-
-
-@given(count=st.integers(0, 300), part=st.integers(20, 400), width=st.integers(1, 3), seed=st.integers(0, 99))
-def test_part_by_part_is_the_whole(count: int, part: int, width: int, seed: int) -> None:
-    """In whatever order the parts are written, as long as they are drawn for in order."""
-    shape, points, values = store_shape(count, part), random_words(count, 2, seed), random_words(count, width)
-    store = stored(shape, points, values, seed)
-    entropy, encoder = Seeded(seed), Encoder(shape, SEED, points)
+    entropy, encoder = Seeded(0), Encoder(shape, SEED, points)
     free = [encoder.draw(number, width, entropy) for number in range(shape.parts)]
     for number in reversed(range(shape.parts)):
         own = values[encoder.places(number)]
@@ -208,25 +180,6 @@ def test_others_may_read_more_points_and_the_store_may_have_fewer() -> None:
     assert len(looked_up(shape, store, points[:0])) == 0
     other = random_words(shape.total, 2, 3).reshape(store.shape)
     assert (looked_up(shape, store ^ other, more) == found ^ looked_up(shape, other, more)).all()
-
-
-def test_a_store_of_random_values_looks_random() -> None:
-    """χ² of its bytes, and of its bits by place in a word."""
-    shape, points, values = store_shape(20_000, 5_000), random_words(20_000, 2), random_words(20_000, 2, 1)
-    words = stored(shape, points, values).reshape(-1)
-    assert surprise(np.bincount(words.view(np.uint8), minlength=256)) < CHI[255]
-    ones = ((words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)).sum(axis=0, dtype=np.int64)
-    assert ((ones - len(words) / 2) ** 2 / (len(words) / 4)).sum() < CHI[64]
-    assert len(np.unique(words)) == len(words)
-
-
-def test_cells_that_no_point_determines_are_random() -> None:
-    """Even where all values are zero: other entropy, other cells, and nowhere a zero left."""
-    shape, points = store_shape(1_000), random_words(1_000, 2)
-    one, two = (stored(shape, points, np.zeros((1_000, 2), np.uint64), seed)[0] for seed in (1, 2))
-    assert not (one == two).all(axis=1).any()
-    assert one.all()
-    assert not looked_up(shape, (one ^ two)[None], points).any()
 
 
 def test_which_cells_are_free_is_not_seen() -> None:
@@ -342,18 +295,6 @@ def test_parts_do_not_overflow_and_a_store_fails_less_than_once_in_2_to_the_40()
         overflow = 0 if shape.parts == 1 else 2.0**-41
         dependent = shape.parts * 2.0**-shape.dense * expected(shape.bound, shape.sparse)
         assert (1 + 2.0**-18) * (overflow + dependent) < 2.0**-40
-
-
-def test_the_formula_counts_dependent_sets_of_hashed_rows() -> None:
-    """The mean over 20,000 sets of rows with three dense cells; five deviations, false alarm 1e-6."""
-    trials, rows, sparse, dense = 20_000, 6, 8, 3
-    hashed = RowHash(b"sixteen bytes 16").rows(random_words(trials * rows, 2, 1), sparse, dense)
-    masks = np.bitwise_or.reduce(np.uint64(1) << hashed.cells.astype(np.uint64), axis=1)
-    masks |= hashed.dense << np.uint64(sparse)
-    found = dependent_sets(masks.reshape(trials, rows))
-    mean = float(expected_exactly(rows, sparse)) / 2**dense
-    assert abs(found.mean() - mean) < 5 * found.std() / trials**0.5
-    assert (found > 0).mean() < mean
 
 
 def test_expansion() -> None:

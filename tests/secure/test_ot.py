@@ -17,7 +17,6 @@ from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
 from accord.secure.circuit import (
     And,
     AtMost,
-    Bilinear,
     Both,
     Edit,
     Equal,
@@ -27,7 +26,6 @@ from accord.secure.circuit import (
     Node,
     Not,
     Or,
-    Product,
     Reaches,
     SquaredEuclidean,
 )
@@ -36,7 +34,6 @@ from accord.secure.ideal import match, weigh
 from accord.secure.ot import batch as ot_batch
 from accord.secure.ot import compiler
 from accord.secure.ot.batch import BatchSide, run_a, run_b
-from accord.secure.ot.comparisons import plans, together
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.distance import correction_bytes, unpack_values
 from accord.secure.ot.lookup import (
@@ -71,29 +68,6 @@ from tests.secure.worlds import (
     Fixed,
     table,
 )
-
-# -- comparisons ---------------------------------------------------------------------------------------------
-
-THREE_HUNDRED = Input("ones", 1, 300)
-
-
-def dice_300(v: int, w: int) -> AtMost:
-    low, high = 300 * min(0, 2 * v - w), 300 * v
-    return AtMost(Bilinear((Product(LONG, LONG, -w),), THREE_HUNDRED, v, v, low, high), 0)
-
-
-@pytest.mark.parametrize("where", [None, HERE])
-def test_the_overlap_is_as_wide_as_the_widest_of_them_needs(where: Input | None) -> None:
-    nodes = [dice_300(1, 2), dice_300(17, 40), AtMost(Hamming(LONG), 7)]
-    found = together(nodes, where)
-    assert found is not None
-    assert found.overlap.bits == max(plan.overlap_bits for plan in found.plans)
-    alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
-    assert found.weight < 0.6 * alone
-    assert {share.where for share in (found.overlap, *(plan.share for plan in found.plans))} == {where}
-    large = Bilinear((Product(LONG, LONG, -3),), THREE_HUNDRED, 1 << 59, 1, 0, 1 << 61)
-    assert together([Equal(LONG), AtMost(large, 5)], where) is None, "too large to be divided"
-
 
 # -- programs ------------------------------------------------------------------------------------------------
 
