@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import accord
 from accord import errors
 from accord.errors import SHOWN_FAULTS, AccordError, DataError, Fault, UnreadableError
-from accord.notices import Charged, Done, Listening, Notice, Progress, Waiting, decode_notice, encode_notice
+from accord.notices import Notice, decode_notice, encode_notice
 from accord.wording import counted, did_you_mean, lasting, nearest, sized, tell_kept
 
 ROOT = Path(__file__).parent.parent
@@ -29,14 +30,9 @@ def test_importing_and_naming_a_verb_cost_nothing_and_every_name_is_there() -> N
     subprocess.run([sys.executable, "-c", probe], check=True)
     for name in dir(accord):
         assert getattr(accord, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        accord.nothing  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_the_version_is_the_packages() -> None:
-    from importlib.metadata import version
-
     assert accord.__version__ == version("accord")
+    with pytest.raises(AttributeError):
+        accord.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_every_name_is_exported_to_type_checkers() -> None:
@@ -123,80 +119,33 @@ def test_no_message_shows_a_value_of_a_record() -> None:
     assert VALUE.search('Fault(place, f"is {value}.")'), "the search would find one"
 
 
-LINES = (Path(__file__).parent / "notices.jsonl").read_text().splitlines()
-"""As scripts read them."""
-NOTICES = [decode_notice(line) for line in LINES]
-
-
-def test_the_lines_that_scripts_read() -> None:
-    assert [encode_notice(notice) for notice in NOTICES] == LINES
-    for notice in (
-        Listening("Bäcker", 7000),
-        Waiting("bob", "example.org", 7000, "connection refused"),
-        Charged("0123", None, None),
-        Progress(0, 100, 0, 64, 0.5, None),
-        Done("0123", 7, 100, 4096, 1.25, 1.6, 9e-13, 0.0, 0.0),
-    ):
-        assert notice in NOTICES
-
-
-@given(st.one_of([st.from_type(type(notice)) for notice in NOTICES]))
-def test_every_notice_is_read_again(notice: Notice) -> None:
+@given(st.from_type(Notice))
+def test_every_notice_is_read_again_and_none_without_one_of_its_facts(notice: Notice) -> None:
     line = encode_notice(notice)
     assert "\n" not in line
     # NaN is no number of a run; it is written all the same, and is not equal to itself.
     assert encode_notice(decode_notice(line + "\n")) == line
+    for name in (facts := json.loads(line)):
+        with pytest.raises(ValueError):
+            decode_notice(json.dumps({key: value for key, value in facts.items() if key != name}))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("", "no JSON", "[]", "7", "null", "{}", '"connected"'),
-        *('{"partner": "bob"}', '{"event": "gone"}', '{"event": ["connected"], "partner": "bob"}'),
-        *('{"event": "connected"}', '{"event": "connected", "partner": 7}'),
-        '{"event": "connected", "partner": "bob", "port": 7000}',
-        '{"event": "listening", "partner": "bob", "port": "7000"}',
-    ],
-)
-def test_what_is_no_notice_is_refused(line: str) -> None:
-    with pytest.raises(ValueError):
-        decode_notice(line)
-
-
-def test_a_line_without_one_of_its_facts_is_refused() -> None:
-    for line in LINES:
-        facts = json.loads(line)
-        for name in facts:
-            with pytest.raises(ValueError):
-                decode_notice(json.dumps({key: value for key, value in facts.items() if key != name}))
-
-
-def test_one_is_one() -> None:
+def test_numbers_in_words() -> None:
     assert [counted(n, "run") for n in (0, 1, 2, 1_000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]
     assert [counted(n, "match", "matches") for n in (1, 2)] == ["1 match", "2 matches"]
-
-
-def test_bytes_are_in_units_that_can_be_read() -> None:
-    told = [sized(octets) for octets in (1, 999, 12_700, 94 * 10**6, 8_123_000_000, 2 * 10**15)]
-    assert told == ["1 byte", "999 bytes", "12.7 kB", "94.0 MB", "8.1 GB", "2,000.0 TB"]
-
-
-def test_times_are_in_units_that_can_be_read() -> None:
+    octets = (1, 999, 12_700, 94 * 10**6, 8_123_000_000, 2 * 10**15)
+    assert list(map(sized, octets)) == ["1 byte", "999 bytes", "12.7 kB", "94.0 MB", "8.1 GB", "2,000.0 TB"]
     seconds = (0, 0.004, 0.5, 7.25, 59.4, 59.6, 130, 3_599.6, 7_260, 86_400, 950_400)
     assert [lasting(one) for one in seconds] == [
         *("0 s", "0 s", "0.5 s", "7.2 s", "59 s", "1 min", "2 min 10 s", "1 h", "2 h 1 min"),
         *("1 day", "11 days"),
     ]
-
-
-def test_what_was_dropped_is_said() -> None:
     assert tell_kept(1_234, None) == "1,234"
-    assert tell_kept(1_234, 5_678) == "1,234 kept one to one of 5,678 found"
+    assert re.findall(r"[\d,]+", tell_kept(1_234, 5_678)) == ["1,234", "5,678"]
 
 
 def test_the_nearest_name_is_never_the_given_one() -> None:
     assert nearest("delimeter", ["delimiter", "id"]) == "delimiter"
-    assert nearest("A", ["A", "B"]) is None
-    assert nearest("zzz", ["delimiter"]) is None
-    assert did_you_mean("ids", ["id"]) == "Did you mean 'id'?"
+    assert nearest("A", ["A", "B"]) is nearest("zzz", ["delimiter"]) is None
+    assert "'id'" in did_you_mean("ids", ["id"])
     assert did_you_mean("id", ["id", "ids"], "Remove it.") == "Remove it."

@@ -63,11 +63,9 @@ def test_ticks_are_few_round_and_within(high: float) -> None:
     assert len({short(value) for value in found}) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0, "0"), (0.25, "0.25"), (1200, "1,200"), (2.5e6, "2.5 M"), (4e9, "4 G")]
-)
-def test_numbers_beside_an_axis(value: float, shown: str) -> None:
-    assert short(value) == shown
+def test_numbers_beside_an_axis() -> None:
+    shown = [short(value) for value in (0, 0.25, 1200, 2.5e6, 4e9)]
+    assert shown == ["0", "0.25", "1,200", "2.5 M", "4 G"]
 
 
 points = st.lists(st.tuples(st.floats(1e-6, 1e9), st.floats(0, 1)), min_size=1, max_size=20)
@@ -98,7 +96,7 @@ def test_a_long_curve_is_a_line_and_a_lone_point_is_a_mark() -> None:
     curve = CurveLine("curve", [(float(i), float(i)) for i in range(100)])
     made = lines("t", "s", [curve, CurveLine("point", [(3.0, 4.0)])], (Axis("x"), Axis("y")))
     assert made.count("<polyline") == 1
-    assert made.count('width="1" height="1" overflow="visible"') == 1
+    assert len(re.findall(r'<svg width="1" height="1" ', made)) == 1
     assert lines("t", "s", [CurveLine("none", [])], (Axis("x"), Axis("y"))) == "", "no points"
 
 

@@ -18,7 +18,6 @@ from accord.report.run_page import describe_forgotten, describe_run
 from accord.report.simulation_page import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered
 from accord.simulation.pair import simulate
-from reproduction.places import places_agreement
 from tests.browser import LOOKS, Look, complain
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
@@ -60,7 +59,7 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     yield "answer", describe_run(_answered(known))
     gone = Forgotten("r", "bob", "table", "", "00", "2026", known.charged, known.account)
     yield "forgotten", describe_forgotten(gone)
-    yield "plan", describe_plan(plan(places_agreement(), records=(400, 400)))
+    yield "plan", describe_plan(plan(starter("products"), records=(300, 200)))
     yield "simulated", _simulated()
 
 

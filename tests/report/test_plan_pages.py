@@ -31,13 +31,14 @@ from accord.wording import lasting
 from reproduction.places import generate_places, places_agreement
 from tests.protocols.worlds import agreement
 from tests.report.outline import Outline, require_quiet, rows_of
-from tests.run.worlds import A_ROWS, B_ROWS, introduce, link_both, table
+from tests.run import faults
+from tests.run.worlds import A_ROWS, B_ROWS, table
 
 
 @pytest.fixture(scope="module")
 def found() -> Plan:
     """From counts; the machine is measured for it."""
-    return plan(places_agreement(), records=(400, 400))
+    return plan(starter("products"), records=(300, 200))
 
 
 def test_a_plan_shows_the_parts_of_its_time_and_bars_as_long_as_their_labels_say(found: Plan) -> None:
@@ -162,28 +163,26 @@ def framed(shown: str) -> str:
     return html.unescape(page)
 
 
-def test_a_page_cannot_leave_its_frame() -> None:
+def test_plans_and_simulations_are_drawn_with_their_pages(found: Plan) -> None:
+    """A page cannot leave its frame."""
     page = '<p title="x">"</iframe><script>'
     assert framed(frame(page)) == page
     assert "<script>" not in frame(page)
-
-
-def test_plans_and_simulations_are_drawn_with_their_pages(found: Plan) -> None:
-    agreed = agreement()
     assert framed(found._repr_html_()) == describe_plan(found)
-    result = accord.simulate(table(A_ROWS, "a"), table(B_ROWS, "b"), agreed, seed=1)
+    result = accord.simulate(table(A_ROWS, "a"), table(B_ROWS, "b"), agreement(), seed=1)
     assert framed(result._repr_html_()) == describe_simulation(result, None)
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_run_is_drawn_as_others_may_see_it(tmp_path: Path) -> None:
-    agreed = agreement()
-    one, other = introduce(tmp_path, agreed)
-    linked, _ = link_both(one, other, agreed)
+    both = faults.offices(tmp_path)
+    linked, state = faults.link(both)[Side.A], both[Side.A].state
+    assert isinstance(linked, accord.Linked)
     page = framed(linked._repr_html_())
-    known = remember(one.state, linked.run)
+    known = remember(state, linked.run)
     assert isinstance(known, Remembered)
     assert known.receipt is not None
     assert page == share(known.agreement, known.receipt)
-    shutil.rmtree(one.state.folder)
+    shutil.rmtree(state.folder)
     assert "<iframe" not in linked._repr_html_()
-    assert not one.state.folder.exists(), "to be shown makes nothing"
+    assert not state.folder.exists(), "to be shown makes nothing"

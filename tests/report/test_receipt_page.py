@@ -119,31 +119,6 @@ def _secret_numbers(known: Remembered) -> set[int]:
     return secret - public - {40, 80}
 
 
-@pytest.mark.parametrize("side", list(Side))
-def test_the_run_is_one_to_look_for_canaries_in(known: dict[Side, Remembered], side: Side) -> None:
-    mine = known[side]
-    assert mine.receipt is not None
-    assert mine.receipt.facts["matches"] == canaries.MATCHING
-    table = _table(side)
-    assert mine.receipt.facts["parties"][side.value]["records"] == len(table)
-    assert mine.bins is not None
-    assert int(mine.bins.real.sum()) == len(table) - LEFT_OUT, "rows were left out"
-    assert len(_secret_numbers(mine)) >= 4
-
-
-@pytest.mark.parametrize("side", list(Side))
-def test_bytes_are_kept_by_phase(known: dict[Side, Remembered], side: Side) -> None:
-    mine = known[side]
-    assert mine.traffic is not None
-    assert mine.bytes is not None
-    assert list(mine.traffic) == ["set_up", "compare", "disclose"]
-    assert min(mine.traffic.values()) > 0
-    # The greeting and the receipt are in no phase.
-    assert 0 < sum(mine.traffic.values()) < mine.bytes
-    page = describe_run(mine)
-    assert all(sized(part) in page for part in mine.traffic.values())
-
-
 @pytest.mark.parametrize("maker", list(Side))
 @pytest.mark.parametrize("side", list(Side))
 def test_what_is_handed_over_holds_no_canary_of_either_side(
@@ -165,12 +140,26 @@ def test_what_is_handed_over_holds_no_canary_of_either_side(
 
 @pytest.mark.parametrize("side", list(Side))
 def test_the_search_finds_what_the_owner_is_shown(known: dict[Side, Remembered], side: Side) -> None:
-    page = describe_run(known[side])
+    """The run is one to look for canaries in. Bytes are kept by phase."""
+    mine, table = known[side], _table(side)
+    assert mine.receipt is not None
+    assert mine.bins is not None
+    assert mine.traffic is not None
+    assert mine.bytes is not None
+    assert mine.receipt.facts["matches"] == canaries.MATCHING
+    assert mine.receipt.facts["parties"][side.value]["records"] == len(table)
+    assert int(mine.bins.real.sum()) == len(table) - LEFT_OUT, "rows were left out"
+    page, words = describe_run(mine), _words(side, mine)
     shown = html.unescape(page)
-    words = _words(side, known[side])
     assert [name in shown for name in words["names"]] == [True, True, False, False, False, True]
     assert words["paths"][0] in shown
-    assert _secret_numbers(known[side]) <= _numbers(_seen(page))
+    assert len(_secret_numbers(mine)) >= 4
+    assert _secret_numbers(mine) <= _numbers(_seen(page))
     # And what would be found, were a cell on the page.
     canary = words["note"][0]
     assert canary in html.unescape(page.replace("</main>", f"<p>{canary}</p></main>"))
+    assert list(mine.traffic) == ["set_up", "compare", "disclose"]
+    assert min(mine.traffic.values()) > 0
+    # The greeting and the receipt are in no phase.
+    assert 0 < sum(mine.traffic.values()) < mine.bytes
+    assert all(sized(part) in page for part in mine.traffic.values())
