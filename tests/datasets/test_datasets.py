@@ -109,8 +109,6 @@ def test_the_page_says_what_is_found() -> None:
     assert f"a recall of at least {RECALL} and a precision of at least {PRECISION}" in text
 
 
-# -- things: mostly alike where they are the same, seldom where they are not --------------------------------
-
 COUNT = 400
 
 

@@ -218,8 +218,6 @@ def test_an_error_is_in_one_of_the_two_records() -> None:
             assert abs(drawn.mean() - rate / 2) < 6 * np.sqrt(rate / 2 / count) + 1e-9
 
 
-# -- slips: each is what its name says, one a text, and none where none can happen --------------------------
-
 WORDS = st.lists(
     st.text("abcdefghijklmnopqrstuvwxyz0123456789 .@", min_size=0, max_size=9).map(str.strip), min_size=1
 )

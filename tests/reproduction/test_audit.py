@@ -68,9 +68,6 @@ def acquitted(found: Verdict) -> bool:
     return not found.leaky
 
 
-# -- broken programs ---------------------------------------------------------------------------------------
-
-
 def seen(maker: Maker, seed: int = 1, case: Case | None = None) -> View:
     return OneRun.of(case or built_in(SHARP)[3], maker).view(0, Seeded(seed), Seeded(2))
 
@@ -182,9 +179,6 @@ def test_masks_that_are_known_are_convicted(
     monkeypatch.setattr(routed_passes, "Binned", lambda side, _, bins: Binned(side, Seeded(side.value), bins))
     chosen = {"asks": side.value, "cap": 1} if name == "routed" else {}
     assert audit(cases(options(name, "", "") | chosen, of, side=side), trials=60).leaky
-
-
-# -- answers in which no record is shown -------------------------------------------------------------------
 
 
 def counting(side: Side) -> Case:

@@ -58,13 +58,14 @@ def test_the_verdicts_are_the_same_from_any_seed_on(first: int) -> None:
     for verdict, claims in ((Verdict.HELD, HELD), (Verdict.PART, PART), (Verdict.NOT, NOT)):
         assert {claim.number for claim, finding in judged if finding.verdict is verdict} == claims
     require_explained(judged, quick=False)
+    assert all({*each.explained} <= {part.name for part in each.parts} for each in CLAIMS)
 
 
 def test_ranges_follow_from_the_words_of_the_paper() -> None:
-    named = as_named("a number", 10, lambda e: 0.0)
+    named = as_named("x", 10, lambda e: 0.0)
     assert (named.due, named.near) == (Range(9, 11), Range(10 / math.sqrt(10), 10 * math.sqrt(10)))
-    assert orders("two orders", 2, lambda e: 0.0).due.least == pytest.approx(10**1.5)
-    assert orders("over two orders", 2, lambda e: 0.0, over=True).due == Range(100)
+    assert orders("x", 2, lambda e: 0.0).due.least == pytest.approx(10**1.5)
+    assert orders("x", 2, lambda e: 0.0, over=True).due == Range(100)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +77,7 @@ def test_ranges_follow_from_the_words_of_the_paper() -> None:
 )  # fmt: skip
 def test_a_part_is_judged_by_its_whole_interval(mean: float, off: float, outcome: Outcome) -> None:
     assert as_named("x", 10, lambda e: 0.0).judge(Interval(mean, off, 10)) is outcome
-
-
-def test_an_interval_is_that_of_student() -> None:
-    """Three values, 1 apart: t = 4.303 for two degrees of freedom."""
+    # Of three values, 1 apart: t = 4.303 for two degrees of freedom.
     interval = Interval.of([1.0, 2.0, 3.0])
     assert (interval.mean, interval.seeds) == (2.0, 3)
     assert interval.off == pytest.approx(4.303 / math.sqrt(3), rel=1e-3)
@@ -112,25 +110,19 @@ def test_what_was_not_run_has_no_verdict(committed: list[Evidence], gone: str) -
     assert not any(finding.failed for finding in missing)
 
 
-def test_two_seeds_are_too_few(committed: list[Evidence]) -> None:
-    assert numbers(committed[:2], Verdict.NOT_RUN) == EVERY
-
-
 def smaller(seeds: Sequence[Evidence], size: Size, source: str | None = None) -> list[Evidence]:
     """As if the rows were of another size or source."""
+    more = {"source": source} if source else {}
     return [
-        Evidence(
-            size,
-            {
-                name: [{**row, "source": source or row["source"]} for row in each]
-                for name, each in seed.rows.items()
-            },
-        )
+        Evidence(size, {name: [{**row, **more} for row in rows] for name, rows in seed.rows.items()})
         for seed in seeds
     ]
 
 
-def test_a_small_run_and_made_up_tables_decide_nothing_about_the_papers(committed: list[Evidence]) -> None:
+def test_few_seeds_a_small_run_and_made_up_tables_decide_nothing_about_the_papers(
+    committed: list[Evidence],
+) -> None:
+    assert numbers(committed[:2], Verdict.NOT_RUN) == EVERY
     assert numbers(smaller(committed, sizes(QUICK)[0]), Verdict.BEYOND) == EVERY - {8, 17, 18, 19, 20}
     made_up = smaller(committed, committed[0].size, "generated")
     assert numbers(made_up, Verdict.BEYOND) == EVERY - {20}
@@ -169,10 +161,6 @@ def test_what_is_not_held_needs_an_explanation(made: Claim, verdict: Verdict, fa
     else:
         require_explained(judged, quick=False)
     assert judge([made], SEEDS[:2])[0][1].verdict is Verdict.NOT_RUN
-
-
-def test_explanations_name_parts_of_their_claims() -> None:
-    assert all({*each.explained} <= {part.name for part in each.parts} for each in CLAIMS)
 
 
 def test_a_claim_that_seeds_leave_open_fails_at_full_size_alone() -> None:

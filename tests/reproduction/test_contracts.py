@@ -35,8 +35,6 @@ from tests.reproduction.worlds import PLUG_IN, ROOT, plugged
 from tests.secure import test_engine as engines
 from tests.secure.engines import World
 
-# -- engines -----------------------------------------------------------------------------------------------
-
 for _name, _check in vars(engines).items():
     # Those that hold for each engine alone.
     if _name.startswith("test_") and {"world", "real"} & signature(_check).parameters.keys():
@@ -53,8 +51,6 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
 def real(world: World) -> World:
     return world
 
-
-# -- protocols ---------------------------------------------------------------------------------------------
 
 with plugged():
     KINDS = sorted(set(PROTOCOLS) - set(BUILT_IN))
@@ -73,8 +69,6 @@ def test_a_plugged_in_protocol_keeps_the_contract(name: str) -> None:
     for greedy in (True, False):
         protocols.test_both_sides_end_with_one_output_within_the_price(name, greedy)
 
-
-# -- what travels ------------------------------------------------------------------------------------------
 
 CASES, KNOWN = cases(), json.loads(RECORDED.read_text())
 
@@ -118,8 +112,6 @@ def test_a_worker_loads_what_its_coordinator_has(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delitem(plugins._loaded, PLUG_IN)
     Worker(replace(start, plugins=PLUG_IN))
 
-
-# -- two processes over TLS --------------------------------------------------------------------------------
 
 A_ROWS: worlds.Rows = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14)]
 B_ROWS: worlds.Rows = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9)]

@@ -74,11 +74,10 @@ def require_same(
 
 
 points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=40)
+styles = st.sampled_from(["neighbours", "replicate"])
 
 
-@given(
-    points, points, st.sampled_from(["neighbours", "replicate"]), st.booleans(), st.sampled_from([0, 30, -1])
-)
+@given(points, points, styles, st.booleans(), st.sampled_from([0, 30, -1]))
 def test_a_count_is_that_of_a_run(a: Any, b: Any, style: str, greedy: bool, prune: int) -> None:
     """Of laplace on either grid; −1 stands for all pairs."""
     laplace = {"name": "laplace", "greedy": greedy, "prune": prune}
@@ -143,9 +142,6 @@ def test_table_1_of_all_pairs() -> None:
     assert number(row, "recall") == 1
 
 
-# -- whole experiments -------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_the_table_of_the_paper(tmp_path: Path) -> None:
     rows = carry_out(TABLE1, lab(size=QUICK), tmp_path, quiet)
@@ -156,9 +152,6 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
     assert number(one(rows, method="psi"), "recall") < 0.5
     assert number(one(rows, method="all-pairs"), "exponent") == pytest.approx(2, abs=0.01)
     assert number(one(rows, method="laplace"), "exponent") == pytest.approx(1, abs=0.05)
-
-
-# -- tables ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("data", "bins"), [("ab", 32), ("taxi", 12288), ("products", 32), ("places", 12288)])
@@ -188,9 +181,6 @@ def test_the_papers_taxi_grid() -> None:
     assert plan.per_record(Side.A) == plan.per_record(Side.B) == 1
     assert (replicated.per_record(Side.A), replicated.per_record(Side.B)) == (1, 4)
     assert len(replicated.pairs()[0]) == replicated.bins == 24 * 16
-
-
-# -- real --------------------------------------------------------------------------------------------------
 
 
 def test_abt_buy_as_in_the_paper(real_data: Path) -> None:

@@ -138,9 +138,6 @@ def test_spellings_that_open_accounts_are_convicted(side: Side, monkeypatch: pyt
     assert judge(question, 400).leaky
 
 
-# -- what a view depends on --------------------------------------------------------------------------------
-
-
 @settings(max_examples=3, deadline=None)
 @given(st.lists(st.sampled_from(SPELLINGS), min_size=2, max_size=2))
 def test_no_view_depends_on_how_the_account_is_spelt(spelt: list[str]) -> None:
@@ -154,8 +151,6 @@ def test_a_limit_ends_a_history_before_the_partner_is_called() -> None:
     once, often = (len(history(n).view(0, Seeded(1), Seeded(2)).messages) for n in ("move", "renamed"))
     assert often == once / 2, "one run of one, against two"
 
-
-# -- exactly -----------------------------------------------------------------------------------------------
 
 Shape = tuple[float, ...]
 """A tiny noise on 0, 1, …; its losses follow from the definition, and no accountant is asked for them."""

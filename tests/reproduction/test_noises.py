@@ -159,9 +159,6 @@ def test_simulated_the_published_noise_has_its_own_delta() -> None:
     assert found.promises[Side.A].delta == pytest.approx(9.4348e-6, rel=1e-3)
 
 
-# -- noise that suppresses ---------------------------------------------------------------------------------
-
-
 def test_the_exact_delta_of_suppression() -> None:
     """MATHS §6, §15."""
     for epsilon, matching, expected in (

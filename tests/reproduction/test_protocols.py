@@ -101,9 +101,6 @@ def test_a_plan_chooses_among_what_is_built_in() -> None:
     assert {each.protocol.name for each in other_protocols(starter("products"))} == {"all-pairs"}
 
 
-# -- simulations -------------------------------------------------------------------------------------------
-
-
 def test_simulated_by_name() -> None:
     """Recall is measured against the rule of the agreement."""
     made, agreed = generate_products(300, None, 1), starter("products")
@@ -128,8 +125,6 @@ def test_simulated_by_name() -> None:
     expected = reports.protocol.expected_recall(reports.plan.bins)
     assert recall_of(reports.task, 1.0) == pytest.approx(expected), "what a plan expects"
 
-
-# -- balls -------------------------------------------------------------------------------------------------
 
 DEGREE = NumberField(type="number", min=Fraction(0), max=Fraction(1), step=Fraction(1, 10**6))
 TAXI = dict.fromkeys(("lat", "lon", "up"), DEGREE)
@@ -227,8 +222,6 @@ def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags(
     tags = lines[:, :8].copy().view("<u8")[:, 0]
     assert (np.diff(tags.astype(object)) > 0).all()
 
-
-# -- those that leak ---------------------------------------------------------------------------------------
 
 LEAKY = ("blocking", "laplace-suppress")
 

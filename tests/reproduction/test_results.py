@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.claims import Claim, ClaimError, Part, Range
 from reproduction.claims_paper import CLAIMS
+from reproduction.drawing import save
 from reproduction.halves import Half, Judged, Truth, average, judge, judge_scores
 from reproduction.lab import FULL, QUICK, Lab
 from reproduction.quality_data import DATASETS, MADE_SETS, _write, read_tables
@@ -23,10 +25,8 @@ from reproduction.quality_rows import SYSTEMS, Line, Rows, Turn, Verdict, judge_
 from reproduction.report import available, draw_all, page
 from reproduction.seeds import EVIDENCE, FOLDER, gather, needed, sizes
 from reproduction.seeds import found as found_seeds
-from reproduction.sweep import Row, Watch, carry_out, stored
+from reproduction.sweep import carry_out, stored
 from tests.reproduction.worlds import ROOT, TINY, Squares, lab, quiet
-
-# -- results that are kept ---------------------------------------------------------------------------------
 
 
 def squares(folder: Path, seed: int = 0, version: int = 1) -> list[int]:
@@ -79,9 +79,6 @@ def test_whatever_a_torn_end_took_is_run_again_and_kept(tmp_path: Path, cut: int
     assert [each.name for each in tmp_path.iterdir()] == ["squares.csv"]
 
 
-# -- seeds -------------------------------------------------------------------------------------------------
-
-
 def test_seeds_have_each_point_that_a_claim_reads_once() -> None:
     """Of the paper's noise, run once; three have the largest days of Taxi."""
     assert [size.taxi_days for size in sizes(FULL)] == [(1, 16)] * 3 + [(1,)] * 7
@@ -96,16 +93,11 @@ def test_seeds_have_each_point_that_a_claim_reads_once() -> None:
             assert experiment.name == "spread" or all(point.get("runs", 1) == 1 for point in points)
 
 
-@contextmanager
-def unwatched(name: str) -> Iterator[Watch]:
-    yield quiet
-
-
 def test_seeds_that_are_finished_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(first: int, breaks_at: int | None = None) -> tuple[list[int], list[int]]:
         made = Squares(breaks_at)
         monkeypatch.setattr(seeds, "EVIDENCE", (made.experiment(),))
-        rows = gather(TINY, None, first, tmp_path, unwatched)
+        rows = gather(TINY, None, first, tmp_path, lambda name: nullcontext(quiet))
         assert rows == found_seeds(TINY, first, tmp_path)
         return made.asked, [int(row["square"]) for seed in rows for row in seed["squares"]]
 
@@ -116,21 +108,13 @@ def test_seeds_that_are_finished_are_not_run_again(tmp_path: Path, monkeypatch: 
     assert run(6)[0] == [*range(4)]
 
 
-# -- figures and the page ----------------------------------------------------------------------------------
-
 DOCS = ROOT / "docs"
 WHOLE = Lab(FULL, None, 0)
 
 
-@pytest.fixture(scope="module")
-def rows() -> dict[str, list[Row]]:
-    """Those that the project shows, of every experiment."""
-    return available(WHOLE, DOCS / "results")
-
-
-def test_the_page_of_the_project_is_that_of_its_results(rows: dict[str, list[Row]]) -> None:
+def test_the_page_of_the_project_is_that_of_its_results() -> None:
     """Made from the files alone: neither the day nor the machine nor the data at hand changes it."""
-    text = page(WHOLE, DOCS / "results")
+    text, rows = page(WHOLE, DOCS / "results"), available(WHOLE, DOCS / "results")
     assert text == (DOCS / "evaluation.md").read_text(encoding="utf-8")
     assert set(rows) == set(EXPERIMENTS)
     for exhibit in EXHIBITS:
@@ -147,11 +131,13 @@ def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(tmp_path: Path, part: 
         kept = "".join(lines[: 2 + int(part * (len(lines) - 2))])
         (tmp_path / path.relative_to(DOCS / "results")).write_text(kept)
     text = page(WHOLE, tmp_path)
-    drawn, again = (draw_all(available(WHOLE, tmp_path), tmp_path / name, FULL) for name in ("one", "two"))
-    assert [path.read_bytes() for path in drawn] == [path.read_bytes() for path in again]
+    rows = available(WHOLE, tmp_path)
+    drawn = draw_all(rows, tmp_path / "figures", FULL)
     shown = {path.stem for path in drawn}
     assert {e.name for e in EXHIBITS if f"figures/{e.name}.png" in text} == shown
-    assert "Not run: size (" in text
+    first = next(exhibit for exhibit in EXHIBITS if exhibit.name == drawn[0].stem)
+    again = save(partial(first.draw, rows[first.experiment]), tmp_path / "again", first.name)
+    assert again.read_bytes() == drawn[0].read_bytes()
 
 
 # -- the command -------------------------------------------------------------------------------------------
@@ -256,12 +242,6 @@ def test_shares_means_and_errors() -> None:
     mean, error = average([Judged(1.0, 0.5, 0.6), Judged(0.5, 0.5, 0.8)])
     assert (mean.precision, mean.recall) == (0.75, 0.5)
     assert [mean.f1, error] == pytest.approx([0.7, 0.1])
-
-
-# -- systems -----------------------------------------------------------------------------------------------
-
-
-# -- lines -------------------------------------------------------------------------------------------------
 
 
 def line(system: str, f1: float) -> Line:

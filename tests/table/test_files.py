@@ -192,9 +192,6 @@ def test_faults_are_numbered_over_all_chunks_and_broken_rows_count() -> None:
     ]
 
 
-# -- parquet ----------------------------------------------------------------------------------------------
-
-
 def test_parquet_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     def ids(source: Path) -> list[str]:
         batches = open_table(source, ["id"], Layout()).batches

@@ -293,9 +293,6 @@ def test_places_as_a_run_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert input_files(Path("many")) == (Path("many"), Path("many/people.parquet"), Path("many.ids.csv"))
 
 
-# -- DuckDB -----------------------------------------------------------------------------------------------
-
-
 QUERIES = (
     "SELECT * FROM '{folder}/people.csv'",
     "SELECT * FROM read_csv('{folder}/people.csv')",

@@ -223,8 +223,6 @@ def test_a_line_that_states_the_delimiter_is_no_row(tmp_path: Path) -> None:
     assert [fault.place for fault in table.broken.values()] == ["row 3"]
 
 
-# -- nothing that one row decides changes how others are read ---------------------------------------------
-
 LENIENT: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
         "name": {"type": "text", "encoder": "hash", "missing": "differs"},
@@ -283,8 +281,6 @@ def test_no_row_decides_how_others_are_read(ending: str, layout: Layout, count: 
         seen.append(read_around(path, layout))
     assert all(one == seen[0] for one in seen)
 
-
-# -- code pages -------------------------------------------------------------------------------------------
 
 TEXTS = {
     "Jiří Dvořák; Růžena Šťastná; Český Těšín; Pěnčín": ("cp1250", "iso8859-2", "cp852"),
