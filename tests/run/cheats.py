@@ -23,7 +23,6 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.fields.columns import Bits
 from accord.protocols.disclose import DiscloseAtEnd
 from accord.secure.dual import batch as dual_batch
 from accord.secure.dual import engine as dual_engine
@@ -89,13 +88,6 @@ def offices(folder: Path, agreed: Agreement) -> dict[Side, Office]:
             lines.append(f"{side.value}-{i:03},{name},{('north', 'south')[i % 2]}\n")
         office.data.write_text("id,name,part\n" + "".join(lines))
     return both
-
-
-def filters(office: Office) -> NDArray[np.uint8]:
-    """The filters of an organisation's records, a row each."""
-    column = office.ready().records.columns["name"]
-    assert isinstance(column, Bits)
-    return np.unpackbits(column.words.view(np.uint8), axis=1, bitorder="little")[:, :BITS]
 
 
 @dataclass

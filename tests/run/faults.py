@@ -37,7 +37,7 @@ from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.run.link import get_ready, reopen
 from accord.run.receipt import read_receipt
-from accord.run.request import Output, Request
+from accord.run.request import Output, Request, Resumption
 from accord.run.stages import Linked, Ready, begin, go_on
 from accord.secure.party import Buffer, Effect, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
@@ -287,13 +287,16 @@ class Wire:
 
     def carry(self, sender: Side, frame: bytes, party: Party[Any]) -> bytes | None:
         """What arrives of a frame."""
-        number, before = len(self.passed), [body for _, body in self.passed]
+        number = len(self.passed)
         self.passed.append((sender, frame))
         if _is_secure(party):
             self.secure.add(number)
-        if sum(side is sender for side, _ in self.passed) > self.to.get(sender.other, 1 << 60):
+        most = self.to.get(sender.other)
+        if most is not None and sum(side is sender for side, _ in self.passed) > most:
             return None
-        return frame if self.change is None else self.change(number, frame, before)
+        if self.change is None:
+            return frame
+        return self.change(number, frame, [body for _, body in self.passed[:number]])
 
 
 def _is_secure(party: Any) -> bool:
@@ -397,6 +400,18 @@ def tampered(party: Party[Linked], change: Change) -> Party[Linked]:
             yield Send(arriving)
 
 
+def meanwhile(party: Party[Linked], act: Callable[[], object]) -> Party[Linked]:
+    """The same party; something else happens after its first step."""
+    effect = next(party)
+    act()
+    while True:
+        answer = yield effect
+        try:
+            effect = party.send(answer)
+        except StopIteration as end:
+            return end.value
+
+
 def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
     """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
@@ -412,13 +427,22 @@ def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
     return drive(linking(both), wire or Wire())
 
 
-def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> Ending:
-    """Both go on with a run."""
+@contextmanager
+def resuming(
+    both: dict[Side, Office], name: str, changes: Resumption | None = None
+) -> Iterator[dict[Side, Party[Linked]]]:
+    """Both sides of a run that goes on; A may name other things than before."""
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopen(o.state, name, tell=tell_nobody))
-            parties[side] = go_on(own, kept, Line())
+            named = (changes if side is Side.A else None) or Resumption()
+            parties[side] = go_on(*stack.enter_context(reopen(o.state, name, named)), Line())
+        yield parties
+
+
+def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> Ending:
+    """Both go on with a run."""
+    with resuming(both, name) as parties:
         return drive(parties, wire or Wire())
 
 
@@ -500,10 +524,12 @@ def stored(office: Office, name: str) -> tuple[bytes, bytes]:
 
 
 def quicken(patch: pytest.MonkeyPatch) -> None:
-    """For many runs: base transfers of the same sizes without arithmetic, and a disk that syncs at once."""
+    """For many runs: base transfers of the same sizes without arithmetic, a disk that syncs at once, and what
+    follows from an agreement computed once."""
 
     def keys(seed: bytes) -> np.ndarray:
-        return np.frombuffer(hashlib.shake_256(seed).digest(128 * 2 * 16), np.uint8).reshape(128, 2, 16)
+        short = hashlib.sha256(seed).digest()
+        return np.frombuffer(hashlib.shake_256(short).digest(128 * 2 * 16), np.uint8).reshape(128, 2, 16)
 
     def send_base(session: bytes, entropy: Entropy) -> Party[np.ndarray]:
         mine = entropy.bytes(POINT)
@@ -527,6 +553,22 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, factory=_Unsynced, **more))
     for place in ("accord.agreement.file", "accord.run.link"):
         patch.setattr(f"{place}.parse_agreement", _parse_once)
+    for name in ("canonical", "to_toml"):
+        patch.setattr(Agreement, name, _computed_once(getattr(Agreement, name)))
+    for name in ("digest", "plan", "task"):
+        patch.setattr(Agreement, name, property(_computed_once(vars(Agreement)[name].fget)))
+
+
+def _computed_once(compute: Callable[[Agreement], Any]) -> Callable[[Agreement], Any]:
+    """The same, remembered for every agreement."""
+    known: dict[int, tuple[Agreement, Any]] = {}
+
+    def remembered(agreed: Agreement) -> Any:
+        if id(agreed) not in known:
+            known[id(agreed)] = agreed, compute(agreed)
+        return known[id(agreed)][1]
+
+    return remembered
 
 
 _parse = cache(parse_agreement)

@@ -8,23 +8,15 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from accord.errors import AccordError
-from accord.notices import tell_nobody
-from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import HostPort, connect, exchange_keys
-from accord.peer.encryption import Ends
 from accord.side import Side
-from tests.run.faults import Office, card
+from tests.run.faults import Office
 
 _MAIN = "from accord.cli import main; main()"
-_PEAK = "import atexit, shutil; atexit.register(shutil.copy, '/proc/self/status', {!r}); "
 PATIENCE = 300
 """Seconds for what takes no time: a machine that is busy must not fail a test."""
 
@@ -108,8 +100,6 @@ class Process:
 
     office: Office
     popen: subprocess.Popen[str]
-    status: Path
-    """What the system knew of it at its end."""
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, name: str) -> dict[str, Any]:
@@ -121,12 +111,6 @@ class Process:
                 return self.events[-1]
         raise AssertionError(f"no event '{name}': {self.popen.communicate(timeout=PATIENCE)}")
 
-    @property
-    def memory(self) -> int:
-        """The most bytes that it ever held, without what it had of this process before it was itself."""
-        (line,) = (line for line in self.status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-
     def end(self, patience: float = PATIENCE) -> tuple[int, str]:
         """Its exit code and what it said on stderr."""
         out, error = self.popen.communicate(timeout=patience)
@@ -136,21 +120,12 @@ class Process:
 
 def start(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
     """An `accord` of this organisation; none of its files may grow beyond `most_bytes`."""
-    status = office.data.parent / "status"
-    command = [
-        sys.executable,
-        "-c",
-        _PEAK.format(str(status)) + _MAIN,
-        "--state",
-        str(office.state.folder),
-        *map(str, arguments),
-        "--json",
-    ]
-    if most_bytes is not None:
-        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
-        command[2] = limit + command[2]
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
+    program = _MAIN if most_bytes is None else limit + _MAIN
+    words = ["--state", office.state.folder, *arguments, "--json"]
+    command = [sys.executable, "-c", program, *map(str, words)]
     pipe = subprocess.PIPE
-    return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True), status)
+    return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
 
 
 @contextmanager
@@ -174,20 +149,8 @@ def ended() -> Iterator[Callable[..., Process]]:
 def link_arguments(office: Office) -> list[object]:
     file = office.data.parent / "agreement.toml"
     file.write_text(office.agreement.to_toml())
-    return [
-        "link",
-        office.data,
-        "--agreement",
-        file,
-        "--partner",
-        office.partner,
-        "--out",
-        office.out,
-        "--snapshot",
-        "first",
-        "--force",
-        "--yes",
-    ]
+    named = ["--agreement", file, "--partner", office.partner, "--out", office.out, "--snapshot", "first"]
+    return ["link", office.data, *named, "--force", "--yes"]
 
 
 @dataclass
@@ -231,47 +194,6 @@ def meet(
     return Meeting(processes, proxy, ends)
 
 
-@dataclass(frozen=True)
-class Lied:
-    """How a process ended that was lied to."""
-
-    code: int
-    said: str
-    memory: int
-    """Its largest resident set, in bytes."""
-    seconds: float
-
-
-Liar = Callable[[Office, TlsChannel], object]
-
-
-def lie(both: dict[Side, Office], liar: Liar, name: str | None = None) -> Lied:
-    """A's process, new or resumed, against a B that lies: it has the right card and the whole protocol, and
-    runs here over the real channel."""
-    mine, theirs, patience = both[Side.A], both[Side.B], 60.0
-    what = ["resume", name] if name else link_arguments(mine)
-    with ended() as start:
-        victim = start(mine, *what, "--wait", 30, "--timeout", 10, "--listen", "127.0.0.1:0")
-        address = HostPort("127.0.0.1", victim.event("listening")["port"])
-        connection = connect(address, theirs.state, card(mine), "alice", 10, tell_nobody)
-        ends = Ends(theirs.state.identity.read_bytes(), card(mine), "alice", listens=False)
-        channel = TlsChannel(connection, exchange_keys(connection, ends), "alice", Patience(silence=patience))
-
-        def work() -> None:
-            with suppress(AccordError, ConnectionError):
-                liar(theirs, channel)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        began = time.monotonic()
-        code, said = victim.end(patience)
-        found = Lied(code, said, victim.memory, time.monotonic() - began)
-        thread.join(patience)
-        channel.close()
-        assert not thread.is_alive()
-    return found
-
-
 @dataclass
 class _Kill:
     side: Side
@@ -284,8 +206,3 @@ class _Kill:
 def kill_at(side: Side, after: int, to_listener: bool) -> Fault:
     """Kill −9 this side after so many bytes."""
     return Fault(after, to_listener, _Kill(side))
-
-
-def leftovers(folder: Path) -> list[Path]:
-    """Files that only a killed process leaves behind."""
-    return [path for path in folder.rglob(".*") if path.is_file()]

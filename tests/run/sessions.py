@@ -1,58 +1,67 @@
-"""Whole sessions of two processes over TLS, and what the partner, and who listens on the line, sees of one.
+"""Whole sessions of two sides over TLS, and all that the partner, and who listens on the line, sees of one.
 
-Both processes are copies of one that has loaded everything (a fork server), so that a session takes little
-more than its own work; each runs the command line's `main` (session_side.py). Between them is a proxy that
-writes down the headers of all TLS records, which are in the clear.
+The sides are threads of this process. Between them is a proxy that writes down the headers of all TLS
+records, which are in the clear.
 
-*What is compared.* Of each connection and direction every TLS record, its type and length, in order. Of the
-partner's processes every frame that arrives, in order, and the order in which the party sends and receives.
-How the two directions of a connection interleave on the line is left out: it depends on the clock where both
-send at once. Where one waits for the other the party's own order holds it. What the partner prints, its
-pairs and its receipt must be the same, too, but for names, times and digests that are fresh in every run.
+*What is compared.* Of each connection and direction every TLS record, its type and length, in order; and the
+order in which the partner's party sends and receives. How the two directions of a connection interleave on
+the line depends on the clock where both send at once. What the partner is told, its pairs and its receipt
+must be the same, too, but for names, times and digests that are fresh in every run.
 
-*What is not.* What messages hold: most of it is random, and a number hidden in a salt, or slots that nobody
-shuffled, would pass here, where matching records are put into given places. For that there are the proofs
-[MATHS §2.1], the enumerations of `tests/protocols/test_privacy.py` and the search for canaries. Nor the
-clock, how often progress is told, in which order the connections of several workers advance, and which side
-closes one first.
+*What is chosen* is what a proof may choose: the noise, so that the announced counts are given ones (*coupled
+noise*), and where sizes may follow from it (greedy; slices of what is disclosed), the places of matching
+records in their bins. All other randomness is the program's own.
+
+*What is not compared.* What messages hold: for that there are the proofs [MATHS §2.1], the enumerations of
+`tests/protocols/test_privacy.py` and the search for canaries. Nor the clock, how often progress is told, in
+which order the connections of several workers advance, and which side closes one first.
 """
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import re
 import shutil
 import socket
+import subprocess
 import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
 from accord.agreement.document import Agreement
+from accord.fields.columns import Records as Table
+from accord.fields.load import load_records
+from accord.notices import Listening, Notice, Progress
+from accord.peer import channel
+from accord.peer.channel import TlsChannel
+from accord.privacy.noise_answers import TwoSided
+from accord.protocols.laplace import NoisyCounts
+from accord.protocols.parts import slots
+from accord.protocols.parts.slots import Slots
+from accord.run.offer import agree
 from accord.run.receipt import read_receipt
+from accord.run.stages import Linked
+from accord.run.verbs import link, resume
 from accord.side import Side
-from accord.state.folder import open_state
-from accord.state.runs import list_runs
+from accord.table.layout import Layout
 from accord.workers.routing import TAG, TOKEN
-from tests.run import faults, session_side
+from tests.run import faults, worlds
 from tests.run.faults import Office
-from tests.run.processes import PATIENCE
-from tests.run.session_side import Plan
 
 Rows = Sequence[tuple[str, object, object]]
 """An id, x and y; a row without x is left out."""
-Trace = list[list[Any]]
 Records = list[tuple[int, int]]
 _HEADER = 5
 _FAREWELL = (23, 2 + 17)
 _FIRST_IN_TLS = 8 + 17
 """A record with the first bytes of the second layer: what is before depends on certificates, which a
 worker draws anew for every run, and whose lengths are not all the same."""
+_FRESH = ("run", "seconds", "port", "peak_mib", "time", "log", "output")
+"""What is another in every run: names, times and digests."""
 
 
 class Recorder:
@@ -85,7 +94,7 @@ class Recorder:
         """The TLS records of each connection, towards the listener and back; the coordinators' first."""
         self._server.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(worlds.PATIENCE)
             assert not thread.is_alive()
         for end in self._ends:
             end.close()
@@ -122,13 +131,11 @@ def _after_handshake(found: Records) -> Records:
 class Seen:
     """All that the partner, or who is on the line, sees of a session."""
 
-    ends: dict[Side, int] = field(default_factory=dict)
     line: list[tuple[Records, Records]] = field(default_factory=list)
-    frames: list[Trace] = field(default_factory=list)
-    """That reach each process of the partner; its coordinator's first."""
-    order: list[Trace] = field(default_factory=list)
-    """Of what each of them sends and receives."""
-    printed: object = None
+    order: list[tuple[str, object]] = field(default_factory=list)
+    """Of what the partner's party sends and receives."""
+    told: list[object] = field(default_factory=list)
+    ends: dict[Side, str] = field(default_factory=dict)
     receipt: object = None
     pairs: bytes = b""
 
@@ -143,11 +150,78 @@ class Session:
 
     agreement: Agreement
     rows: dict[Side, Rows]
-    plans: dict[Side, Plan]
+    counts: dict[Side, list[int]]
+    """The bin sizes that are announced."""
+    first: list[str]
+    """The ids that come first in their bins, in this order."""
     side: Side = Side.B
-    options: tuple[str, ...] = ()
-    typed: tuple[str, ...] = ("--json",)
-    """How the partner has it shown."""
+    cheat: str = ""
+    """How that side departs from the protocol, for a control."""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+CHEATS: dict[str, Callable[[Any, Any], Any]] = {
+    "true counts": lambda counts, true: np.zeros_like(true),
+    "bins without records are not filled": lambda counts, true: np.where(true > 0, counts - true, 0),
+}
+"""How many dummies each bin gets."""
+
+
+def watch(patch: pytest.MonkeyPatch, session: Session, seen: Seen, cut: int | None) -> None:
+    """Write down what the partner's party does. `cut`: the message, counted from 1, that does not reach the
+    other side."""
+    send, receive, popen = TlsChannel.send, TlsChannel.receive, subprocess.Popen
+    owner, arrived = session.agreement.party(session.side), [0]
+
+    def sending(self: TlsChannel, buffer: Any) -> None:
+        if self._partner == owner:
+            seen.order.append(("sent", len(buffer)))
+        send(self, buffer)
+
+    def receiving(self: TlsChannel, size: int, *look: Any) -> Any:
+        if self._partner == owner:
+            seen.order.append(("received", size))
+        else:
+            arrived[0] += 1
+            if arrived[0] == cut:
+                raise self.lost("was cut")
+        return receive(self, size, *look)
+
+    patch.setattr(TlsChannel, "send", sending)
+    patch.setattr(TlsChannel, "receive", receiving)
+    # What the proxy sees follows from the messages alone.
+    patch.setattr(channel, "_PING_SECONDS", 1e9)
+    start = (
+        "import accord.peer.channel as c; c._PING_SECONDS = 1e9; import accord.workers.worker as w; w.main()"
+    )
+    patch.setattr(subprocess, "Popen", lambda words, **given: popen([*words[:-2], "-c", start], **given))
+
+
+def choose(patch: pytest.MonkeyPatch, session: Session) -> None:
+    """Replace what is drawn by what is chosen."""
+    shuffle, last = slots.shuffle_slots, len(session.first)
+
+    def draw(release: NoisyCounts, records: Table, entropy: object) -> Any:
+        _, bins = release.task.blocking.place(release.side, records.columns, len(records))
+        true = np.bincount(bins, minlength=release.task.blocking.bins)
+        counts = np.array(session.counts[release.side])
+        if release.side is session.side and session.cheat in CHEATS:
+            return CHEATS[session.cheat](counts, true)
+        assert (counts >= true).all(), "noise is never below 0"
+        return counts - true
+
+    def place(record: Any, bins: Any, count: int, records: Table, entropy: Any) -> Slots:
+        made = shuffle(record, bins, count, records, entropy)
+        ids, rank = records.ids.to_pylist(), {name: number for number, name in enumerate(session.first)}
+        ranks = [rank.get(ids[one], last) if one >= 0 else last for one in made.record]
+        order = np.lexsort((np.array(ranks), np.repeat(np.arange(count), made.counts)))
+        return replace(made, record=made.record[order])
+
+    patch.setattr(NoisyCounts, "draw", draw)
+    patch.setattr(TwoSided, "draw", lambda self, count, entropy: [1] * count)
+    patch.setattr(slots, "shuffle_slots", place)
+    if session.cheat == "rows left out are not counted":
+        patch.setattr("accord.run.link.load_records", lambda *g: replace(load_records(*g), left_out=0))
 
 
 class World:
@@ -156,20 +230,20 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder, self._count = folder, 0
         faults.offices(folder / "cards")
-        self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["tests.run.session_preload"])
 
     def offices(self, session: Session) -> dict[Side, Office]:
         """Both organisations, which have done nothing yet."""
         self._count += 1
         home = self._folder / f"{self._count}"
         shutil.copytree(self._folder / "cards", home)
-        both = {}
-        for side in Side:
-            kept, own = home / side.value, open_state(home / side.value / "state", {})
-            office = Office(side, session.agreement, own, kept / "data.csv", kept / "pairs.csv")
-            both[side] = office
-            write_table(office, session.rows[side])
+        both = faults.open_offices(home, "plain")
+        for side, office in both.items():
+            office.agreement = session.agreement
+            # An id says whose record it is: all before a stroke.
+            lines = ["id,person,x,y\n"]
+            for name, x, y in session.rows[side]:
+                lines.append(f"{name},{name.partition('/')[0]},{'' if x is None else x},{y}\n")
+            office.data.write_text("".join(lines))
         return both
 
     def hold(self, session: Session) -> Seen:
@@ -177,130 +251,58 @@ class World:
         return self.meet(self.offices(session), session)
 
     def meet(
-        self, both: dict[Side, Office], session: Session, run: str | None = None, attempt: int = 1
+        self, both: dict[Side, Office], session: Session, run: str | None = None, cut: int | None = None
     ) -> Seen:
         """What the partner sees of one attempt; it connects."""
-        own, partner = session.side, session.side.other
-        plans = {side: session.plans[side] | {"trace": str(both[side].data.parent / f"trace{attempt}")}
-                 for side in Side}  # fmt: skip
-        if attempt > 1:
-            plans = {side: {key: plan[key] for key in plan if key != "cut"} for side, plan in plans.items()}
-        with self._ended() as begin:
-            words = [*_arguments(both[own], run), *session.options, "--json"]
-            processes = {own: begin(plans[own], both[own], [*words, "--listen", "127.0.0.1:0"])}
-            recorder = Recorder(_port(processes[own], plans[own]))
-            where = ["--connect", f"127.0.0.1:{recorder.port}"]
-            words = [*_arguments(both[partner], run), *session.options, *session.typed, *where]
-            processes[partner] = begin(plans[partner], both[partner], words)
-            for process in processes.values():
-                process.join(PATIENCE)
-            line = recorder.close()
-        return _seen(both[partner], plans, {side: processes[side].exitcode for side in Side}, line)
+        seen, ready, recorders = Seen(), threading.Event(), list[Recorder]()
+        own, partner = both[session.side], both[session.side.other]
 
-    @contextmanager
-    def _ended(self) -> Iterator[Any]:
-        """A way to begin processes that do not outlive what is done inside."""
-        started: list[ForkServerProcess] = []
+        def tell_own(notice: Notice) -> None:
+            if isinstance(notice, Listening):
+                recorders.append(Recorder(notice.port))
+                ready.set()
 
-        def begin(plan: Plan, office: Office, words: list[object]) -> ForkServerProcess:
-            typed = ["--state", str(office.state.folder), *map(str, words)]
-            started.append(self._context.Process(target=session_side.run, args=(plan, typed), daemon=True))
-            started[-1].start()
-            return started[-1]
+        def tell_partner(notice: Notice) -> None:
+            if not isinstance(notice, Progress):
+                seen.told.append((notice.event, _lasting(asdict(notice))))
 
-        try:
-            yield begin
-        finally:
-            for process in started:
-                if process.is_alive():
-                    process.kill()
-                    process.join()
+        def listen() -> Linked:
+            try:
+                return _act(own, session, run, listen="127.0.0.1:0", tell=tell_own)
+            finally:
+                ready.set()
 
+        def call() -> Linked:
+            assert ready.wait(worlds.PATIENCE)
+            address = f"127.0.0.1:{recorders[0].port}"
+            return _act(partner, session, run, connect=address, tell=tell_partner)
 
-def write_table(office: Office, rows: Rows) -> None:
-    """An id says whose record it is: all before a stroke."""
-    lines = (f"{name},{name.partition('/')[0]},{'' if x is None else x},{y}\n" for name, x, y in rows)
-    office.data.write_text("id,person,x,y\n" + "".join(lines))
-    (office.data.parent / "layout.toml").write_text('person = "person"\n')
+        with pytest.MonkeyPatch.context() as patch:
+            watch(patch, session, seen, cut)
+            choose(patch, session)
+            ends = worlds.in_threads(listen, call)
+            seen.line = recorders[0].close()
+        seen.ends = dict(zip((own.side, partner.side), (type(end).__name__ for end in ends), strict=True))
+        if isinstance(ends[1], Linked):
+            seen.receipt = _lasting(read_receipt(ends[1].receipt).facts)
+        if partner.out.exists():
+            seen.pairs = partner.out.read_bytes()
+        return seen
 
 
-def _arguments(office: Office, run: str | None) -> list[object]:
-    waits = ["--wait", 120, "--timeout", 600]
+def _act(office: Office, session: Session, run: str | None, **given: Any) -> Linked:
+    given |= {"state": office.state.folder, "reach": worlds.PATIENT}
     if run is not None:
-        return ["resume", run, *waits]
-    file = office.data.parent / "agreement.toml"
-    file.write_text(office.agreement.to_toml())
-    named = ["--agreement", file, "--partner", office.partner]
-    if office.agreement.output.learner is not office.side.other:
-        named += ["--out", office.out]
-    if "laplace" in office.agreement.protocol.name:
-        named += ["--layout", office.data.parent / "layout.toml"]
-    return ["link", office.data, *named, "--yes", "--force", *waits]
-
-
-def _port(process: ForkServerProcess, plan: Plan) -> int:
-    """Where a process listens, once it does."""
-    file = Path(plan["trace"] + ".1")
-    while process.is_alive():
-        for event in _events(file):
-            if event["event"] == "listening":
-                return int(event["port"])
-        time.sleep(0.005)
-    raise AssertionError(_said(plan))
-
-
-def _events(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-
-def _said(plan: Plan) -> str:
-    return "".join(Path(f"{plan['trace']}.{handle}").read_text() for handle in (1, 2))
-
-
-def _seen(partner: Office, plans: dict[Side, Plan], ends: dict[Side, Any], line: Any) -> Seen:
-    plan = plans[partner.side]
-    assert set(ends.values()) <= {0, 8}, [_said(one) for one in plans.values()]
-    trace = Path(plan["trace"])
-    workers = sorted(trace.parent.glob(f"{trace.name}-*"))
-    traces = [[json.loads(text) for text in file.read_text().splitlines()] for file in (trace, *workers)]
-    seen = Seen(ends, line)
-    seen.frames = [[one[1:] for one in each if one[0] == "came"] for each in traces]
-    seen.order = [[one for one in each if one[0] != "came"] for each in traces]
-    seen.printed = _printed(trace)
-    runs, _ = list_runs(partner.state)
-    seen.receipt = [_lasting(read_receipt(run.receipt).facts) for run in runs if run.receipt.exists()]
-    if partner.out.exists():
-        seen.pairs = partner.out.read_bytes()
-    return seen
-
-
-_FRESH = {
-    *("run", "seconds", "seconds_left", "rates", "peak_mib", "port"),
-    *("time", "log", "output"),
-}
-"""What is another in every run: names, times, digests, and what the machine has to do besides."""
+        return resume(run, **given)
+    agreed = session.agreement
+    layout = Layout(person="person") if agreed.protocol.name == "laplace" else Layout()
+    out = None if agreed.output.learner is office.side.other else office.out
+    given |= {"partner": office.partner, "confirm": agree, "out": out, "layout": layout} | session.options
+    return link(office.data, agreed, **given)
 
 
 def _lasting(facts: Any) -> Any:
     """The same without what is fresh in every run."""
     if isinstance(facts, dict):
         return {key: _lasting(value) for key, value in facts.items() if key not in _FRESH}
-    return [_lasting(one) for one in facts] if isinstance(facts, list) else facts
-
-
-def _printed(trace: Path) -> object:
-    """What a process says; how often it tells of its progress is a matter of the clock."""
-    told = Path(f"{trace}.1")
-    if told.read_text().startswith("{"):
-        events = [_lasting(event) for event in _events(told) if event["event"] != "progress"]
-        return events, _without_names(Path(f"{trace}.2").read_text())
-    said = Path(f"{trace}.2").read_text()
-    # Before that nobody has heard anything of the partner.
-    after = said[said.index("Connected to") :]
-    return [_without_names(text.replace(str(trace.parent), "")) for text in (told.read_text(), after)]
-
-
-def _without_names(said: str) -> str:
-    return re.sub("[0-9a-f]{16}|[0-9.]+ s", "…", said)
+    return facts

@@ -59,8 +59,7 @@ def test_a_count_is_the_same_for_both_and_is_kept_as_it_was(tmp_path: Path) -> N
     both, a, b = linked(tmp_path, agreed_on(COUNT))
     assert a.answer is not None
     assert a.answer == b.answer
-    assert (a.matches, a.learns) == (0, False)
-    assert a.charged == Cost(Fraction(1), Fraction(0))
+    assert (a.matches, a.learns, a.charged) == (0, False, Cost(Fraction(1), Fraction(0)))
     (cell,) = a.answer.cells
     told = a.answer.brief()
     assert f"{cell.value:,} ± {cell.within}" in told
@@ -71,13 +70,12 @@ def test_a_count_is_the_same_for_both_and_is_kept_as_it_was(tmp_path: Path) -> N
     (facts,) = json.loads(accord(own, "runs", "--json"))
     assert facts["matches"] is None
     assert facts["answer"] == [{"names": ["matching pairs"], "value": cell.value, "within": cell.within}]
-    for words in (("runs",), ("runs", a.run), ("receipt", a.run)):
+    for words in (("runs",), ("runs", a.run), ("receipt", a.run), ("receipt", a.run, "--out", str(out))):
         assert told in accord(own, *words)
-    accord(own, "receipt", a.run, "--out", str(out))
-    accord(own, "report", a.run, "--out", str(tmp_path / "own.html"))
-    accord(own, "report", a.run, "--out", str(tmp_path / "others.html"), "--share")
-    pages = [(tmp_path / f"{name}.html").read_text() for name in ("own", "others")]
-    assert [told in page for page in pages] == [True, False]
+    for words, shown in (([], True), (["--share"], False)):
+        page = tmp_path / f"{shown}.html"
+        accord(own, "report", a.run, "--out", str(page), *words)
+        assert (told in page.read_text()) == shown
     out.write_text(f'"answer","value","low","high"\n"matching pairs",{cell.value + 1},0,0\n')
     with pytest.raises(TrustError):
         accord(own, "receipt", a.run, "--out", str(out))
@@ -142,29 +140,9 @@ def test_an_answer_about_people(tmp_path: Path) -> None:
             ]
 
 
-def test_only_one_side_learns_the_pairs(tmp_path: Path) -> None:
-    both, a, b = linked(tmp_path, agreed_on({"to": "A"}, {"A": [], "B": ["x"]}))
-    assert a.matches == MATCHES
-    assert a.pairs.column_names == ["id_a", "id_b", "x_b"]
-    assert (b.learns, b.matches, len(b.pairs)) == (False, 0, 0)
-    with pytest.raises(UsageError):
-        # No digest of them was signed.
-        accord(both[Side.A], "receipt", a.run, "--out", str(both[Side.A].out))
-    own = both[Side.B]
-    given: dict[str, Any] = {
-        "partner": "alice",
-        "state": own.state.folder,
-        "listen": "127.0.0.1:0",
-        "out": tmp_path / "b.csv",
-    }
-    with pytest.raises(UsageError):
-        link(own.data, own.agreement, confirm=lambda offer: True, **given)
-
-
-def test_no_connection_is_left_when_the_pairs_are_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """How long it takes, and whether it can be done, is not for the partner to see."""
+def test_only_one_side_learns_the_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection is left when they are opened: how long it takes, and whether it can be done, is not for
+    the partner to see."""
     happened: list[str] = []
     close, unseal = TlsChannel.close, SealedPasses.unseal
 
@@ -178,8 +156,16 @@ def test_no_connection_is_left_when_the_pairs_are_opened(
 
     monkeypatch.setattr(TlsChannel, "close", closing)
     monkeypatch.setattr(SealedPasses, "unseal", opening)
-    agreed = agreed_on({"to": "A"}, disclose={"A": [], "B": ["x"]})
-    assert all(
-        isinstance(end, Linked) for end in worlds.link_both(*worlds.introduce(tmp_path, agreed), agreed)
-    )
+    agreed = agreed_on({"to": "A"}, {"A": [], "B": ["x"]})
+    own, other = worlds.introduce(tmp_path, agreed)
+    a, b = worlds.link_both(own, other, agreed, a_options={"out": tmp_path / "a.csv"})
     assert happened.index("closed to bob") < happened.index("opened")
+    assert a.pairs.column_names == ["id_a", "id_b", "x_b"]
+    assert a.matches == len(a.pairs) > 0
+    assert (b.learns, b.matches, len(b.pairs)) == (False, 0, 0)
+    with pytest.raises(UsageError):
+        # No digest of them was signed.
+        accord(own, "receipt", a.run, "--out", str(tmp_path / "a.csv"))
+    given = worlds.options(other, worlds.B_ROWS, agreed) | {"listen": "127.0.0.1:0"}
+    with pytest.raises(UsageError):
+        link(given.pop("data"), given.pop("agreement"), out=tmp_path / "b.csv", **given)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,21 @@ import pyarrow.csv
 import pytest
 
 from accord.agreement.document import Agreement
+from accord.errors import DataError, DifferentAgreementError
 from accord.fields.columns import Bits
 from accord.fields.load import load_records
+from accord.notices import encode_notice
 from accord.peer.channel import TlsChannel
 from accord.run.link import Linked
+from accord.run.narrator import tell_in_words
+from accord.run.offer import agree
+from accord.run.verbs import link
 from accord.secure.party import Buffer
 from accord.side import Side
 from accord.state.runs import list_runs
-from tests.cli.terminal import accord, environment
 from tests.run.worlds import Organisation, introduce, link_both
 
+pytestmark = pytest.mark.usefixtures("quick")
 ROOT = Path(__file__).parents[2]
 SHELVES = ("red", "green", "blue", "grey")
 MATCHING = 12
@@ -155,143 +159,91 @@ def stored(folder: Path) -> dict[str, bytes]:
     return found
 
 
-# -- two processes ------------------------------------------------------------------------------------------
-
-
-def command(own: Organisation, folder: Path, agreement: Agreement, *way: str) -> list[str]:
-    """`accord link` as a user types it."""
-    data, terms = folder / f"{own.side.value}.csv", folder / f"{own.side.value}.toml"
-    if not data.exists():
-        pyarrow.csv.write_csv(table(own.side), data)
-    terms.write_text(agreement.to_toml())
-    partner = agreement.party(own.side.other)
-    out = folder / f"out-{own.side.value}"
-    out.mkdir(exist_ok=True)
-    named = ["--agreement", str(terms), "--partner", partner, "--out", str(out / "pairs.csv")]
-    return ["--state", str(own.state.folder), "link", str(data), *named, *way, "--yes"]
-
-
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "accord", *arguments],
-        env=environment(folder),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-def link_processes(
-    sides: tuple[Organisation, Organisation],
-    folder: Path,
-    agreements: tuple[Agreement, Agreement],
-    flags: tuple[str, ...],
-) -> tuple[dict[str, bytes], tuple[int, int]]:
-    """Both sides as processes; all that they wrote to their terminals, and their exit codes."""
-    a = start(folder, [*command(sides[0], folder, agreements[0], "--listen", "127.0.0.1:0"), *flags])
-    b: subprocess.Popen[bytes] | None = None
-    try:
-        stream = a.stdout if "--json" in flags else a.stderr
-        assert stream is not None
-        lines = [next(line for line in stream if b"aiting for" in line or b"listening" in line)]
-        port = int(lines[0].split()[-1].strip(b".}"))
-        b = start(
-            folder, [*command(sides[1], folder, agreements[1], "--connect", f"127.0.0.1:{port}"), *flags]
-        )
-        texts = {"B out": b"", "B err": b""}
-        texts["B out"], texts["B err"] = b.communicate(timeout=120)
-        out, err = a.communicate(timeout=120)
-    finally:
-        for process in (a, b):
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.communicate()
-    return texts | {"A out": lines[0] + out, "A err": err}, (a.returncode, b.returncode)
-
-
-@pytest.mark.parametrize(
-    ("greedy", "flags"),
-    [(True, ("--json",)), pytest.param(False, (), marks=pytest.mark.slow)],
-    ids=["json", "words"],
-)
-def test_two_processes_tell_and_keep_nothing_of_it(
-    tmp_path: Path, greedy: bool, flags: tuple[str, ...]
-) -> None:
-    agreement = agreed(greedy)
-    sides = introduce(tmp_path, agreement)
-    texts, codes = link_processes(sides, tmp_path, (agreement, agreement), flags)
-    assert codes == (0, 0), texts
-    kept = {own.side: stored(own.state.folder) for own in sides}
-    outputs = {side: stored(tmp_path / f"out-{side.value}") for side in Side}
-    for side in Side:
-        own = canaries(side, greedy)
-        receipts = {name: content for name, content in kept[side].items() if name.endswith("receipt")}
-        assert len(receipts) == 1
-        # In a log, an event or a receipt there is no value at all, be it of a match.
-        assert found(values(side), texts | receipts) == []
-        assert found(own, kept[side.other] | outputs[side.other]) == []
-        # docs/security.md: one's own state holds no value of one's own table, nor the counts as they are.
-        assert found(own | ids(side), kept[side]) == []
-        assert {general(name) for name in kept[side]} == documented_files() - {"contents/*"}
-    _require_that_the_search_finds(kept, outputs, greedy)
-    if flags:
-        _require_public_events(texts)
+# -- a linkage -----------------------------------------------------------------------------------------------
 
 
 def general(name: str) -> str:
     """A file of the state folder as docs/security.md names it."""
-    return re.sub(r"^runs/[^/]+/", "runs/RUN/", name)
+    return f"`{re.sub(r'^runs/[^/]+/', 'runs/RUN/', name)}`"
 
 
-def documented_files() -> set[str]:
-    page = (ROOT / "docs" / "security.md").read_text()
-    section = page.split("## What the state folder holds\n")[1].split("\n## ")[0]
-    return set(re.findall(r"^\| `([^`]+)` \|", section, re.M))
+def documented(page: str, title: str) -> dict[str, str]:
+    """The first cell of each row of the table in a section, and the others."""
+    section = (ROOT / "docs" / page).read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| (`[^|]*) \|(.*)$", section, re.M))
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_nothing_of_it_is_sent_told_or_kept(
+    greedy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    agreement, sent, files = agreed(greedy), {"alice": bytearray(), "bob": bytearray()}, {}
+    sides, send = introduce(tmp_path, agreement), TlsChannel.send
+
+    def noted(self: TlsChannel, buffer: Buffer) -> None:
+        sent["bob" if self._partner == "alice" else "alice"] += buffer
+        send(self, buffer)
+
+    monkeypatch.setattr(TlsChannel, "send", noted)
+    for side in Side:
+        (tmp_path / side.value).mkdir()
+        files[side] = {"data": tmp_path / f"{side.value}.csv", "out": tmp_path / side.value / "pairs.csv"}
+        pyarrow.csv.write_csv(table(side), files[side]["data"])
+    ends = link_both(*sides, agreement, a_options=files[Side.A], b_options=files[Side.B])
+    assert all(isinstance(end, Linked) and end.matches == MATCHING for end in ends), ends
+    told = [notice for own in sides for notice in own.told]
+    texts = {"told": "".join(tell_in_words(one) + encode_notice(one) for one in told).encode()}
+    texts["printed"] = "".join([*capfd.readouterr(), *map(repr, ends)]).encode()
+    state_files = documented("security.md", "What the state folder holds")
+    kept = {own.side: stored(own.state.folder) for own in sides}
+    outputs = {side: stored(tmp_path / side.value) for side in Side}
+    for own in sides:
+        side, known = own.side, canaries(own.side, greedy)
+        receipts = {name: content for name, content in kept[side].items() if name.endswith("receipt")}
+        assert len(receipts) == 1
+        # In a log, an event or a receipt there is no value at all, be it of a match.
+        assert found(values(side), texts | receipts) == []
+        wire = {"wire": bytes(sent[agreement.party(side)])}
+        assert found(known, wire | kept[side.other] | outputs[side.other]) == []
+        # docs/security.md: one's own state holds no value of one's own table, nor the counts as they are.
+        assert found(known | ids(side), kept[side]) == []
+        assert {general(name) for name in kept[side]} == {*state_files} - {"`contents/*`"}
+        journal = kept[side.other][f"runs/{ends[0].run}/journal"]
+        _require_that_the_search_finds(own, wire, {"journal": journal}, outputs, greedy)
+    events = documented("exit-codes.md", "Events")
+    for notice in told:
+        (facts,) = (facts for names, facts in events.items() if notice.event in _quoted(names))
+        assert {field.name for field in fields(notice)} == set(_quoted(facts))
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall(r"`(\w+)`", text)
 
 
 def _require_that_the_search_finds(
-    kept: dict[Side, dict[str, bytes]], outputs: dict[Side, dict[str, bytes]], greedy: bool
+    own: Organisation,
+    wire: dict[str, bytes],
+    partner: dict[str, bytes],
+    outputs: dict[Side, dict[str, bytes]],
+    greedy: bool,
 ) -> None:
-    """Matching records are where they belong: in the partner's journal and output, and in the own output."""
-    for side in Side:
-        whole = table(side).slice(0, MATCHING).to_pydict()
-        columns = ["id", "shelf", "name"] if greedy else ["id", "shelf"]
-        for value in (v.encode() for name in columns for v in whole[name]):
-            (journal,) = found({"value": [value]}, _journal(kept[side.other]))
-            assert journal[1].endswith("journal")
-            assert found({"value": [value]}, outputs[side.other]) == [("value", "pairs.csv")]
-            assert found({"value": [value]}, outputs[side]) == [("value", "pairs.csv")]
+    """The noisy counts on the wire, and matching records there, in the partner's journal and both outputs."""
+    (run,), _ = list_runs(own.state)
+    counts, everything = run.slots().counts, values(own.side)
+    assert counts.tolist() != exact_counts(own.side)
+    must = {"noisy counts": [counts.astype("<i8").tobytes()]}
+    for kind in ("id", "name", "filter") if greedy else ("id",):
+        must |= {f"{kind} {i}": [everything[kind][i]] for i in range(MATCHING)}
+    assert [kind for kind, _ in found(must, wire)] == list(must)
+    whole = table(own.side).slice(0, MATCHING).to_pydict()
+    for name in ("id", "shelf", "name") if greedy else ("id", "shelf"):
+        for value in whole[name]:
+            wanted = {"value": [value.encode()]}
+            assert found(wanted, partner) == [("value", "journal")]
+            assert [found(wanted, outputs[side]) for side in Side] == [[("value", "pairs.csv")]] * 2
 
 
-def _journal(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: content for name, content in files.items() if name.endswith("journal")}
-
-
-def documented_events() -> dict[str, set[str]]:
-    """The facts of each event, from the table in docs/exit-codes.md."""
-    page = (ROOT / "docs" / "exit-codes.md").read_text()
-    section = page.split("## Events\n")[1].split("\n## ")[0]
-    cells = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| `")][1:]
-    found = {}
-    for names, facts in cells:
-        for name in re.findall(r"`(\w+)`", names):
-            found[name] = set(re.findall(r"`(\w+)`", facts))
-    return found
-
-
-def _require_public_events(texts: dict[str, bytes]) -> None:
-    """Events hold the facts that docs/exit-codes.md lists, and no others."""
-    public = documented_events()
-    for name in ("A out", "B out"):
-        events = [json.loads(line) for line in texts[name].splitlines()]
-        assert events[-1]["event"] == "done"
-        assert events[-1]["matches"] == MATCHING
-        for event in events:
-            assert set(event) - {"event"} == public[event["event"]]
-
-
-# -- runs that fail -----------------------------------------------------------------------------------------
+# -- linkages that fail --------------------------------------------------------------------------------------
 
 
 def spoilt(kind: str, canary: str) -> bytes:
@@ -308,62 +260,27 @@ def spoilt(kind: str, canary: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["value", "id", "row"])
-def test_faulty_data_is_named_by_its_place(tmp_path: Path, kind: str) -> None:
+def test_faulty_data_is_named_by_its_place(
+    tmp_path: Path, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     agreement, canary = agreed(), word(77)
-    sides = introduce(tmp_path, agreement)
-    (tmp_path / "A.csv").write_bytes(spoilt(kind, canary))
-    done = accord(tmp_path, *command(sides[0], tmp_path, agreement, "--listen", "127.0.0.1:0"), "--json")
-    assert done.returncode == 4, done.stderr
-    assert "A.csv" in done.stderr
-    texts = {"out": done.stdout.encode(), "err": done.stderr.encode()} | stored(sides[0].state.folder)
-    assert found(values(Side.A) | {"spoilt": [canary.encode()]}, texts) == []
+    own, _ = introduce(tmp_path, agreement)
+    path = tmp_path / "A.csv"
+    path.write_bytes(spoilt(kind, canary))
+    with pytest.raises(DataError) as caught:
+        link(path, agreement, partner="bob", state=own.state.folder, listen="127.0.0.1:0", confirm=agree)
+    assert "A.csv" in str(caught.value)
+    texts = {"error": str(caught.value).encode(), "printed": "".join(capfd.readouterr()).encode()}
+    assert found(values(Side.A) | {"spoilt": [canary.encode()]}, texts | stored(own.state.folder)) == []
 
 
-@pytest.mark.slow
 def test_a_refusal_shows_nothing(tmp_path: Path) -> None:
     sides = introduce(tmp_path, agreed())
-    texts, codes = link_processes(sides, tmp_path, (agreed(), agreed(salt="11111111")), ("--json",))
-    assert codes == (3, 3), texts
-    assert b"different agreements" in texts["A err"]
-    assert b"different agreements" in texts["B err"]
+    options: list[dict[str, Any]] = [{"data": table(side)} for side in Side]
+    options[1]["agreement"] = agreed(salt="11111111")
+    ends = link_both(*sides, agreed(), a_options=options[0], b_options=options[1])
+    assert [type(end) for end in ends] == [DifferentAgreementError] * 2
+    texts = {f"error {number}": str(end).encode() for number, end in enumerate(ends)}
     kept = {f"{own.side.value} {n}": c for own in sides for n, c in stored(own.state.folder).items()}
     for side in Side:
-        everything = {"id": [i.encode() for i in table(side)["id"].to_pylist()]} | canaries(
-            side, greedy=False
-        )
-        assert found(everything, texts | kept) == []
-
-
-# -- what is inside the encrypted connection ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("greedy", [True, False])
-def test_no_message_holds_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, greedy: bool) -> None:
-    agreement = agreed(greedy)
-    sides = introduce(tmp_path, agreement)
-    sent = {"alice": bytearray(), "bob": bytearray()}
-    send = TlsChannel.send
-
-    def noted(self: TlsChannel, buffer: Buffer) -> None:
-        sent["bob" if self._partner == "alice" else "alice"] += buffer
-        send(self, buffer)
-
-    monkeypatch.setattr(TlsChannel, "send", noted)
-    ends = link_both(*sides, agreement, a_options={"data": table(Side.A)}, b_options={"data": table(Side.B)})
-    assert all(isinstance(end, Linked) for end in ends), ends
-    for own in sides:
-        wire = {"wire": bytes(sent[agreement.party(own.side)])}
-        assert found(canaries(own.side, greedy), wire) == []
-        must = {"noisy counts": [noisy_counts(own).astype("<i8").tobytes()]}
-        everything = values(own.side)
-        for kind in ("id", "name", "filter") if greedy else ("id",):
-            must |= {f"{kind} {i}": [everything[kind][i]] for i in range(MATCHING)}
-        assert [kind for kind, _ in found(must, wire)] == list(must)
-
-
-def noisy_counts(own: Organisation) -> Any:
-    """The counts that the partner may see, from one's own state."""
-    (run,), _ = list_runs(own.state)
-    counts = run.slots().counts
-    assert counts.tolist() != exact_counts(own.side)
-    return counts
+        assert found(values(side), texts | kept) == []

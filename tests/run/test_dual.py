@@ -28,9 +28,7 @@ from accord.state.runs import open_run
 from accord.workers.pool import Sharing
 from tests.run import cheats, faults
 from tests.run.faults import EXPECTED, Office, Wire
-from tests.run.processes import lie, meet
 from tests.run.test_cheats import linked
-from tests.run.test_hostile import honest
 
 
 def dual(kind: str) -> Agreement:
@@ -56,21 +54,6 @@ def test_an_honest_run_is_one_evaluation(kind: str, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(DualEngine, "evaluate", evaluate)
     faults.require_done(faults.link(both), both, EXPECTED[kind])
     assert sorted(asked, key=lambda side: side.value) == [Side.A, Side.B]
-
-
-@pytest.mark.slow
-def test_two_processes_over_tls(tmp_path: Path) -> None:
-    both = offices(tmp_path)
-    ended = meet(both, None)
-    assert [code for code, _ in ended.ends.values()] == [0, 0], ended.ends
-    assert [office.out.read_bytes() for office in both.values()] == [EXPECTED["plain"]] * 2
-
-
-@pytest.mark.slow
-def test_wrong_tables_bring_nothing_from_a_process_of_its_own(tmp_path: Path) -> None:
-    agreed = cheats.agreement("dual", name="all-pairs")
-    with cheats.garble_wrongly():
-        assert lie(cheats.offices(tmp_path, agreed), honest).code == 18
 
 
 @pytest.mark.usefixtures("quick")

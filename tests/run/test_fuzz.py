@@ -86,26 +86,22 @@ def mutated(seed: bytes, dice: random.Random, sized: bool) -> bytes:
     content = bytearray(seed)
     for _ in range(dice.randint(1, 4)):
         at = dice.randrange(len(content) + 1)
-        match dice.randrange(4 if sized else 9):
+        word = dice.choice(INTERESTING).to_bytes(8, "little")[: dice.choice((1, 2, 4, 8))]
+        some = bytes([dice.choice(b'[{("\\-09.')]) * dice.choice((1, 2, 3000))
+        match dice.randrange(3 if sized else 7):
             case 0 | 1 if content:
                 content[at % len(content)] ^= 1 << dice.randrange(8)
-            case 2 if content:
-                content[at % len(content)] = dice.choice((0, 1, 0x22, 0x5B, 0x7B, 0x7F, 0x80, 0xFF))
+            case 2:
+                at = min(at, max(0, len(content) - len(word)))
+                content[at : at + len(word)] = word[: len(content) - at]
             case 3:
-                size = dice.choice((1, 2, 4, 8))
-                word = (dice.choice(INTERESTING) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-                at = min(at, max(0, len(content) - size))
-                content[at : at + size] = word[: len(content) - at] if sized else word
-            case 4:
                 del content[at:]
-            case 5:
+            case 4:
                 del content[at : at + dice.randint(1, 16)]
+            case 5:
+                content[at:at] = dice.choice((dice.randbytes(9), bytes(content[: dice.randint(0, 64)])))
             case 6:
-                content[at:at] = dice.randbytes(dice.randint(1, 16))
-            case 7:
-                content[at:at] = content[: dice.randint(0, 64)]
-            case 8:
-                content[at:at] = bytes([dice.choice(b'[{("\\-09.')]) * dice.choice((1, 2, 3000))
+                content[at:at] = some
     return bytes(content)
 
 

@@ -2,14 +2,13 @@
 
 Before a charge nothing is left behind. In a run a wrong answer is never kept, so that the run goes on after
 it; three of them close the run. Frames that are changed at random are cells of the fault matrix; here are the
-lies that know the protocol. Against real processes the system tells what a lie costs.
+lies that know the protocol.
 """
 
 from __future__ import annotations
 
-import os
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,25 +26,20 @@ from accord.errors import (
     RefusedError,
     WithheldError,
 )
-from accord.peer.channel import TlsChannel
 from accord.peer.handshake import HELLO, Hello, encode_hello
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.naming import Naming
 from accord.protocols.parts import disclosed
 from accord.protocols.parts.slots import Slots, make_slots
-from accord.run.link import reopen
-from accord.run.stages import Linked, begin, go_on
-from accord.secure.ot.batch import run_b
+from accord.run.stages import Linked
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Buffer, Party, Receive, Send, receive, run
+from accord.secure.party import Buffer, Party, Receive, Send
 from accord.side import Side
 from accord.state.runs import find_waiting, list_runs, open_run
-from tests.run import faults, processes
+from tests.run import faults
 from tests.run.faults import EXPECTED, Change, Ending, Office, Wire, tampered
-from tests.run.processes import Liar, Lied, lie
 
 MIB, GIB = 1 << 20, 1 << 30
-SECONDS = 60.0
 
 
 # -- before anything is charged ------------------------------------------------------------------------------
@@ -67,6 +61,14 @@ def other_agreement(content: bytes, size: int | None = None) -> list[bytes]:
 
 
 KEYS = "".join(f"key{i} = 1\n" for i in range(100_000)).encode()
+LARGE = {
+    "dotted keys": ("a." * 500 + "a = 1\n") * (4 * MIB // 1006),
+    "as many tables as are allowed": "".join(f"[t{i}.b.c.d.e.f.g.h]\n" for i in range(6_000)),
+    "lists": "a = [" + "[]," * MIB + "]",
+    "as many columns as are allowed": "disclose.A = [" + '"",' * (1 << 19) + "]",
+    "one rule": 'rule = "' + "(" * (4 * MIB - 20) + '"',
+}
+"""Agreements that are made to be large."""
 LOUD = faults.agreement().to_toml().replace('A = [\n    "x"', 'A = [\n    "\\u001b[2J"').encode()
 SAID: dict[str, tuple[list[bytes], type[AccordError]]] = {
     "no hello": ([b"x" * HELLO], PeerError),
@@ -87,9 +89,10 @@ SAID: dict[str, tuple[list[bytes], type[AccordError]]] = {
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("name", [*SAID, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_before_anything_is_charged(name: str, tmp_path: Path) -> None:
-    said, kind = SAID[name]
+    large = LARGE.get(name, "").encode()
+    said, kind = SAID.get(name, (other_agreement(large), DifferentAgreementError))
     # Only where all pairs are compared do so many records need that much.
     both = faults.offices(tmp_path, "all-pairs" if "memory" in name else "greedy")
     if "memory" in name:
@@ -104,7 +107,7 @@ def test_before_anything_is_charged(name: str, tmp_path: Path) -> None:
     mine = both[Side.A]
     assert isinstance(error, kind), repr(error)
     assert str(error).replace("\n", "").isprintable()
-    assert peak < 64 * MIB, "an announced size was believed"
+    assert peak < (GIB if large else 64 * MIB), "an announced size was believed"
     assert not mine.out.exists()
     assert not mine.ledger.runs()
     assert not any(run.charged for run in list_runs(mine.state)[0])
@@ -190,55 +193,78 @@ def test_counts_that_contradict_the_size(tmp_path: Path, monkeypatch: pytest.Mon
     assert open_run(both[Side.A].state, faults.the_run(both)).steps() == 1
 
 
-def inventing(half: Any) -> Party[Any]:
-    """B's side of a batch, which ends with the answers in the clear: one more is a match."""
-    party = run_b(half)
-    answer: Any = None
-    held: Send | None = None
-    while True:
-        try:
-            effect = party.send(answer)
-        except StopIteration as end:
-            assert held is not None
-            bits = np.unpackbits(np.frombuffer(held.buffer, np.uint8), bitorder="little")
-            bits[np.flatnonzero(bits[: half.batch.pairs] == 0)[:1]] = 1
-            yield Send(np.packbits(bits, bitorder="little").tobytes())
-            return end.value
-        if held is not None:
-            yield held
-            held = None
-        if isinstance(effect, Send):
-            held, answer = effect, None
-        else:
-            answer = yield effect
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", ["greedy", "all-pairs", "plain"])
-def test_a_match_that_the_rule_denies(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A must not believe it and must not write it down."""
-    both = faults.offices(tmp_path, kind)
-    with monkeypatch.context() as patch:
-        patch.setattr("accord.secure.ot.engine.run_b", inventing)
-        result = faults.link(both)[Side.A]
-    assert isinstance(result, PeerError) or result is None, result
-    assert not both[Side.A].out.exists()
-    faults.require_done(faults.link(both), both, EXPECTED[kind])
-
-
 def forged(number: int, frame: bytes, before: list[bytes]) -> bytes:
     """B's signature is none."""
     return bytes(64) if len(frame) == 64 and before and len(before[-1]) != 64 else frame
 
 
+def announced(records: int | None, content: Callable[[int], bytes]) -> Change:
+    """B shows as many records as it has, or says that they are so many, in this content."""
+    body: list[bytes] = []
+
+    def change(number: int, frame: bytes, before: list[bytes]) -> bytes:
+        if body:
+            return body.pop()
+        # The engine's messages may be as short.
+        count, size = np.frombuffer(frame, "<u8").tolist() if len(frame) == 16 else (0, 0)
+        if not 0 < count < 1000 or size > 1 << 30:
+            return frame
+        body.append(content(count))
+        return np.array([records or count, len(body[0])], "<u8").tobytes()
+
+    return change
+
+
+def swell(patch: pytest.MonkeyPatch) -> None:
+    """B's columns are as long as those of its records may be; at their very end stands what is no text."""
+    true = disclosed.encode
+
+    def encode(own: disclosed.Disclosed) -> bytes:
+        if not own.ids[0].as_py().startswith("B"):
+            return true(own)
+        texts = pa.array(["x" * (MIB - 200)] * len(own), pa.large_string())
+        return true(replace(own, columns=own.columns.set_column(1, "y", texts)))[:-1] + b"\xff"
+
+    patch.setattr(disclosed, "encode", encode)
+
+
+SHOWN: dict[str, Callable[[], Change] | None] = {
+    "more records than it has": lambda: announced(1 << 40, lambda count: b"x"),
+    "more bytes than records can have": lambda: announced(None, lambda count: bytes(2 * count * MIB + 100)),
+    "slots beyond all": lambda: announced(None, lambda n: disclosed._TAG + b"\xff" * 4 * n + bytes(1000)),
+    "a mebibyte for every record": None,
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("case", SHOWN)
+def test_what_is_shown_is_bounded_and_not_kept(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path, "plain")
+    parties, make = faults.linking(both), SHOWN[case]
+    if make is None:
+        swell(monkeypatch)
+    else:
+        parties[Side.B] = tampered(parties[Side.B], make())
+    tracemalloc.start()
+    try:
+        error = faults.drive(parties, Wire(told=True))[Side.A]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(error, PeerError), repr(error)
+    # The sender has it, too, and the wire.
+    assert peak < 64 * MIB
+    run = open_run(both[Side.A].state, faults.the_run(both))
+    assert run.manifest.wrong == 1
+    assert (run.path / "journal").stat().st_size < MIB
+
+
 def resumed(both: dict[Side, Office], name: str, meddle: Callable[[Party[Linked]], Party[Linked]]) -> Ending:
-    """Both go on with a run, or link where there is none, and B meddles."""
-    if not name:
-        parties = faults.linking(both)
+    """Both go on with a run, and B meddles."""
+    with faults.resuming(both, name) as parties:
         return faults.drive(parties | {Side.B: meddle(parties[Side.B])}, Wire(told=True))
-    with reopen(both[Side.A].state, name) as own, reopen(both[Side.B].state, name) as partner:
-        parties = {Side.A: go_on(*own, faults.Line()), Side.B: meddle(go_on(*partner, faults.Line()))}
-        return faults.drive(parties, Wire(told=True))
 
 
 @pytest.mark.usefixtures("quick")
@@ -302,170 +328,3 @@ def test_so_does_who_names_records_and_keeps_the_pairs(
     monkeypatch.setattr(Naming, "_exchange", leave)
     found = [faults.again(both, Wire(told=True))[Side.B] for _ in range(3)]
     assert [type(one) for one in found] == [WithheldError, WithheldError, ClosedError]
-
-
-# -- against a process ---------------------------------------------------------------------------------------
-
-
-def require_bounded(found: Lied, code: int = 7) -> None:
-    assert found.code == code, found.said
-    assert "unexpected" not in found.said
-    assert found.memory < GIB, f"{found.memory >> 20} MiB"
-    assert found.seconds < SECONDS
-
-
-def some(names: Iterable[str], *fast: str) -> list[Any]:
-    """All of them; those that are not named are slow."""
-    return [name if name in fast else pytest.param(name, marks=pytest.mark.slow) for name in names]
-
-
-def disagreeing(content: bytes) -> Liar:
-    def liar(office: Office, channel: TlsChannel) -> None:
-        def party() -> Party[None]:
-            yield from receive(HELLO)
-            yield Send(hello(digest=bytes(32)))
-            size = int.from_bytes(bytes((yield Receive(8))), "little")
-            yield Send(number(len(content)))
-            yield from receive(size)
-            yield Send(content)
-            yield from receive(1)
-
-        run(party(), channel)
-
-    return liar
-
-
-AGREEMENTS = {
-    "dotted keys": ("a." * 500 + "a = 1\n") * (4 * MIB // 1006),
-    "as many tables as are allowed": "".join(f"[t{i}.b.c.d.e.f.g.h]\n" for i in range(6_000)),
-    "lists": "a = [" + "[]," * MIB + "]",
-    "as many columns as are allowed": "disclose.A = [" + '"",' * (1 << 19) + "]",
-    "one rule": 'rule = "' + "(" * (4 * MIB - 20) + '"',
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", AGREEMENTS)
-def test_an_agreement_that_is_made_to_be_large(name: str, tmp_path: Path) -> None:
-    both = faults.offices(tmp_path)
-    require_bounded(lie(both, disagreeing(AGREEMENTS[name].encode())), 3)
-    assert not both[Side.A].ledger.runs()
-
-
-def wide(folder: Path, kind: str, rows: int) -> dict[Side, Office]:
-    """Two organisations with so many records, which all match."""
-    both = faults.offices(folder, kind)
-    for side, office in both.items():
-        lines = [f"{side.value}{i},{i % 16},{i // 16 % 16}\n" for i in range(rows)]
-        office.data.write_text("id,x,y\n" + "".join(lines))
-    return both
-
-
-def honest(office: Office, channel: TlsChannel) -> Linked:
-    return run(begin(office.ready(), channel), channel)
-
-
-def changing(change: Change) -> Liar:
-    return lambda office, channel: run(tampered(begin(office.ready(), channel), change), channel)
-
-
-def shown(message: Buffer) -> int | None:
-    """How many records a message announces, if it does; the engine's messages may be as short."""
-    if len(message) != 16:
-        return None
-    count, size = np.frombuffer(message, dtype="<u8").tolist()
-    return count if count < 1000 and size < GIB else None
-
-
-def announced(records: int | None, content: Callable[[int], bytes], least: int = 0) -> Liar:
-    """B shows as many records as it has, or so many, in this content, once they are more than `least`."""
-
-    def liar(office: Office, channel: TlsChannel) -> None:
-        def party() -> Party[Any]:
-            answer: Any = None
-            own = begin(office.ready(), channel)
-            body: bytes | None = None
-            while True:
-                effect = own.send(answer)
-                answer = None
-                if isinstance(effect, Send) and body is not None:
-                    yield Send(body)
-                    body = None
-                elif isinstance(effect, Send) and (count := shown(effect.buffer) or 0) > least:
-                    body = content(count)
-                    yield Send(np.array([records or count, len(body)], "<u8").tobytes())
-                else:
-                    answer = yield effect
-
-        run(party(), channel)
-
-    return liar
-
-
-def swollen(office: Office, channel: TlsChannel) -> None:
-    """B's columns are as long as those of its records may be; at their very end stands what is no text."""
-    true = disclosed.encode
-
-    def encode(own: disclosed.Disclosed) -> bytes:
-        texts = pa.array(["x" * (MIB - 200)] * len(own), pa.large_string())
-        return true(replace(own, columns=own.columns.set_column(1, "y", texts)))[:-1] + b"\xff"
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(disclosed, "encode", encode)
-        honest(office, channel)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("liar", [announced(None, lambda count: bytes(count * MIB), 100), swollen])
-def test_a_mebibyte_for_every_record_is_held_once_and_not_kept(liar: Liar, tmp_path: Path) -> None:
-    both = wide(tmp_path, "plain", 500)
-    require_bounded(lie(both, liar))
-    path = both[Side.A].state.run(faults.the_run(both)) / "journal"
-    assert path.stat().st_size < MIB
-
-
-def at(number: int, content: Callable[[bytes], bytes]) -> Liar:
-    """B's n-th message is another."""
-    return changing(lambda n, frame, before: content(frame) if n == number else frame)
-
-
-RUNS: dict[str, Liar] = {
-    "a huge table": at(1, lambda frame: ((1 << 31) - 1).to_bytes(8, "little")),
-    "huge counts": at(3, lambda frame: frame[:32] + b"\x7f" * (len(frame) - 32)),
-    "noise": changing(lambda n, frame, before: os.urandom(len(frame)) if n > 4 else frame),
-    "more records than it has": announced(1 << 40, lambda count: b"x"),
-    "more bytes than records can have": announced(None, lambda count: bytes(2 * count * MIB + 100)),
-    "slots beyond all": announced(None, lambda count: disclosed._TAG + b"\xff" * 4 * count + bytes(1000)),
-    "a wrong signature": changing(forged),
-}
-
-
-@pytest.mark.parametrize("name", some(RUNS, "more bytes than records can have"))
-def test_a_lie_in_a_run(name: str, tmp_path: Path) -> None:
-    both = faults.offices(tmp_path)
-    found = lie(both, RUNS[name])
-    require_bounded(found)
-    run_name = faults.common_run(both)
-    if run_name:
-        assert f"accord resume {run_name}" in found.said
-        assert open_run(both[Side.A].state, run_name).manifest.wrong == 1
-
-
-def again(name: str, change: Change | None, office: Office, channel: TlsChannel) -> Linked:
-    with reopen(office.state, name) as (own, kept):
-        party = go_on(own, kept, channel)
-        return run(tampered(party, change) if change else party, channel)
-
-
-@pytest.mark.slow
-def test_a_run_is_resumed_after_two_lies_and_closed_by_the_third(tmp_path: Path) -> None:
-    """Each lie ends the process that is lied to with 7; then it has the pairs, or the run is over."""
-    for third in (None, forged):
-        both = faults.offices(tmp_path / str(third))
-        require_bounded(lie(both, changing(forged)))
-        name = faults.the_run(both)
-        require_bounded(lie(both, partial(again, name, forged), name))
-        require_bounded(lie(both, partial(again, name, third), name), 7 if third else 0)
-        assert both[Side.A].out.exists()
-    with processes.ended() as start:
-        assert start(both[Side.A], "resume", name, "--listen", "127.0.0.1:0").end()[0] == 7

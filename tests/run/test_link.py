@@ -38,7 +38,6 @@ from accord.protocols import routing
 from accord.protocols.parts import own_side, slots
 from accord.run.offer import Offer
 from accord.run.receipt import read_receipt
-from accord.run.request import Output
 from accord.run.stages import Linked, begin
 from accord.run.verbs import link, resume
 from accord.secure.okvs.tables import failed
@@ -89,12 +88,9 @@ def test_both_sides_over_tls(both: Both, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(slots, "_table_parts", walk)
     Ledger(both[0].state.database).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
-    outs = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    left, right = worlds.link_both(
-        *both,
-        a_options={"confirm": confirm, "dataset": "mine", "out": outs[0]},
-        b_options={"confirm": confirm, "out": outs[1]},
-    )
+    outs = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    a_options, b_options = ({"confirm": confirm, "out": out} for out in outs)
+    left, right = worlds.link_both(*both, a_options=a_options | {"dataset": "mine"}, b_options=b_options)
     assert isinstance(left, Linked), left
     assert isinstance(right, Linked), right
     assert sorted(made) == ["asked", "asked", "digest", "digest"]
@@ -103,10 +99,9 @@ def test_both_sides_over_tls(both: Both, tmp_path: Path, monkeypatch: pytest.Mon
     assert offer.cost == offer.event.cost == left.charged
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert not list(tmp_path.glob(".*")), "a half-written file is left"
-    assert (left.run, left.comparisons, left.bytes) == (right.run, right.comparisons, right.bytes)
-    receipts = [read_receipt(end.receipt).facts for end in (left, right)]
-    assert receipts[0] == receipts[1]
-    assert (receipts[0]["run"], receipts[0]["matches"]) == (left.run, left.matches)
+    facts = read_receipt(left.receipt).facts
+    assert facts == read_receipt(right.receipt).facts
+    assert (facts["run"], facts["matches"]) == (left.run, left.matches) == (right.run, right.matches)
     for own in both:
         events = [notice.event for notice in own.told if not isinstance(notice, Progress)]
         assert events[-3:] == ["connected", "charged", "done"]
@@ -148,13 +143,12 @@ def test_a_promise_to_people(tmp_path: Path) -> None:
     lines = [f"{head},who", *(f"{row},p{number // 2}" for number, row in enumerate(rows))]
     office.data.write_text("\n".join(lines) + "\n")
     office.layout = Layout(person="who")
-    linked = faults.require_linked(faults.link(found))
-    (run,) = office.ledger.runs()
-    assert getattr(run.event, "records_per_person", 1) == 2
-    assert open_run(office.state, linked[Side.A].run).manifest.request.read_layout().person == "who"
-    parties = read_receipt(linked[Side.A].receipt).facts["parties"]
-    assert parties["A"]["records_per_person"] == 2
-    assert "records_per_person" not in parties["B"], "for one record receipts are what they were"
+    linked = faults.require_linked(faults.link(found))[Side.A]
+    assert getattr(office.ledger.runs()[0].event, "records_per_person", 1) == 2
+    assert open_run(office.state, linked.run).manifest.request.read_layout().person == "who"
+    parties = read_receipt(linked.receipt).facts["parties"]
+    # For one record receipts are what they were.
+    assert [parties[s].get("records_per_person") for s in "AB"] == [2, None]
 
 
 # -- what ends it for good -----------------------------------------------------------------------------------
@@ -234,6 +228,10 @@ def test_different_agreements_show_both_what_differs(tmp_path: Path) -> None:
     for error in faults.drive(parties, Wire()).values():
         assert isinstance(error, DifferentAgreementError), error
         assert any("greedy" in line for line in error.differences), error
+    require_untouched(found)
+
+
+def require_untouched(found: dict[Side, Office]) -> None:
     assert not any(office.ledger.runs() or office.run for office in found.values())
 
 
@@ -246,7 +244,7 @@ def test_another_protocol_version_is_refused(version: int, tmp_path: Path) -> No
 
     ending = faults.link(found, Wire(change=other, told=True))
     assert isinstance(ending[Side.A], RefusedError)
-    assert not any(office.ledger.runs() or office.run for office in found.values())
+    require_untouched(found)
 
 
 # -- before anybody is called --------------------------------------------------------------------------------
@@ -324,18 +322,8 @@ def test_a_snapshots_name_is_declared_before_anybody_is_called(
     found, told = faults.offices(tmp_path), list[Notice]()
     office = found[Side.A]
     faults.link(found)
-
-    def linked(**asked: Any) -> None:
-        request = office.request(output=Output(), **asked)
-        given: dict[str, Any] = {"partner": "bob", "state": office.state.folder, "tell": told.append}
-        link(
-            request.data,
-            request.agreement,
-            snapshot=request.snapshot,
-            confirm=lambda _: True,
-            **given,
-            listen="127.0.0.1:0",
-        )
+    asked: dict[str, Any] = {"partner": "bob", "snapshot": "first", "state": office.state.folder}
+    asked |= {"tell": told.append, "confirm": lambda _: True, "listen": "127.0.0.1:0"}
 
     def full(*given: object) -> None:
         raise StateError(path="", reason="", mend="")
@@ -343,9 +331,9 @@ def test_a_snapshots_name_is_declared_before_anybody_is_called(
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "declare", full)
         with pytest.raises(StateError):
-            linked()
+            link(office.data, office.agreement, **asked)
     office.data.write_text(office.data.read_text().replace("A7,10,10", "A7,3,10"))
     with pytest.raises(SnapshotError):
-        linked()
+        link(office.data, office.agreement, **asked)
     assert not told
     assert len(office.ledger.runs()) == 1

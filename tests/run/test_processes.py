@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import random
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,35 +11,14 @@ from accord.side import Side
 from accord.state.runs import list_runs
 from tests.run import faults, processes
 from tests.run.faults import EXPECTED, Office
-from tests.run.processes import Fault, kill_at, meet
-
-PAIRS = [EXPECTED["greedy"]] * 2
+from tests.run.processes import Fault, Meeting, kill_at, meet
 
 
-def outputs(both: dict[Side, Office]) -> list[bytes]:
-    return [office.out.read_bytes() for office in both.values()]
-
-
-def check(folder: Path, fault: Fault | None = None, kill: tuple[Side, str] | None = None) -> None:
-    """Disturb a run, let both go on (the other one listens now), and compare."""
-    both = faults.offices(folder)
-    first = meet(both, None, fault=fault, kill=kill)
-    for code, said in first.ends.values():
-        assert code in (0, 8, 10, -signal.SIGKILL), said
-        assert "unexpected" not in said
-    assert first.proxy.fired or kill, "nothing happened"
+def require_done(meeting: Meeting, both: dict[Side, Office]) -> None:
+    assert [code for code, _ in meeting.ends.values()] == [0, 0], meeting.ends
     for office in both.values():
-        faults.require_one_charge(office, least=0)
-    name = faults.common_run(both)
-    slots = {side: faults.stored(o, name)[0] for side, o in both.items()} if name else {}
-    second = meet(both, name, listener=Side.B)
-    assert [end[0] for end in second.ends.values()] == [0, 0], second.ends
-    assert outputs(both) == PAIRS
-    for side, office in both.items():
+        assert office.out.read_bytes() == EXPECTED["greedy"]
         faults.require_one_charge(office)
-        if name:
-            assert faults.stored(office, name)[0] == slots[side]
-    assert name is None or not processes.leftovers(folder)
 
 
 @pytest.mark.slow
@@ -50,8 +26,7 @@ def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
     """The moments below lie before the end of a run: the set-up alone nearly has that many bytes."""
     both = faults.offices(tmp_path)
     whole = meet(both, None)
-    assert [end[0] for end in whole.ends.values()] == [0, 0], whole.ends
-    assert outputs(both) == PAIRS
+    require_done(whole, both)
     # All moments below come to pass; how much more there is depends on the noise.
     assert whole.proxy.passed[True] > 18_000
     assert whole.proxy.passed[False] > 9_000
@@ -62,29 +37,42 @@ def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
         faults.require_one_charge(office, least=2)
 
 
-MOMENTS = [
+MOMENTS: list[Fault | tuple[Side, str]] = [
     *(Fault(after, True) for after in (1, 900, 2_400, 2_700, 9_000, 15_000, 17_500)),
     *(Fault(after, False) for after in (1, 900, 2_400, 2_700, 6_000, 8_000, 9_000)),
     *(kill_at(side, after, True) for side in Side for after in (1_000, 12_000, 18_000)),
     *(kill_at(side, after, False) for side in Side for after in (2_600, 7_000, 9_000)),
+    *((side, event) for side in Side for event in ("connected", "charged", "progress", "done")),
 ]
+"""A cut or a kill after so many bytes of a way, or a kill at an event."""
 
 
-def named(fault: Fault) -> str:
-    return f"{'kill' if fault.act else 'cut'}-{fault.after}-{'in' if fault.to_listener else 'out'}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", MOMENTS, ids=named)
-def test_disturbed_at_any_moment(fault: Fault, tmp_path: Path) -> None:
-    check(tmp_path, fault)
+def named(moment: Fault | tuple[Side, str]) -> str:
+    if isinstance(moment, tuple):
+        return f"kill-{moment[0].value}-{moment[1]}"
+    return f"{'kill' if moment.act else 'cut'}-{moment.after}-{'in' if moment.to_listener else 'out'}"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", Side)
-@pytest.mark.parametrize("event", ["connected", "charged", "progress", "done"])
-def test_killed_at_an_event(side: Side, event: str, tmp_path: Path) -> None:
-    check(tmp_path, kill=(side, event))
+@pytest.mark.parametrize("moment", MOMENTS, ids=named)
+def test_disturbed_at_any_moment(moment: Fault | tuple[Side, str], tmp_path: Path) -> None:
+    """Both go on (the other one listens now), and have the same."""
+    both = faults.offices(tmp_path)
+    if isinstance(moment, tuple):
+        first = meet(both, None, kill=moment)
+    else:
+        first = meet(both, None, fault=moment)
+        assert first.proxy.fired, "nothing happened"
+    for code, said in first.ends.values():
+        assert code in (0, 8, 10, -signal.SIGKILL), said
+        assert "unexpected" not in said
+    for office in both.values():
+        faults.require_one_charge(office, least=0)
+    name = faults.common_run(both)
+    slots = {side: faults.stored(o, name)[0] for side, o in both.items()} if name else {}
+    require_done(meet(both, name, listener=Side.B), both)
+    assert not name or {side: faults.stored(o, name)[0] for side, o in both.items()} == slots
+    assert not name or not [path for path in tmp_path.rglob(".*") if path.is_file()]
 
 
 @pytest.mark.slow
@@ -113,28 +101,3 @@ def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
         assert "listening" not in {event["event"] for event in limited.events}
     assert not office.ledger.runs()
     faults.require_done(faults.link(both), both, EXPECTED["greedy"])
-
-
-def handles() -> int:
-    return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
-
-
-@pytest.mark.slow
-def test_random_faults_in_turn(tmp_path: Path) -> None:
-    """Either side listens, until both are done; no thread and no file is left open."""
-    before = threading.active_count(), handles()
-    for number in range(6):
-        dice = random.Random(number)
-        both = faults.offices(tmp_path / str(number))
-        for last in (False, False, True):
-            after, way = dice.randrange(13_000), dice.random() < 0.5
-            fault = dice.choice((Fault(after, way), *(kill_at(side, after, way) for side in Side)))
-            listener = dice.choice(list(Side))
-            done = meet(both, faults.common_run(both), listener, None if last else fault)
-            for office in both.values():
-                faults.require_one_charge(office, least=0)
-            if all(code == 0 for code, _ in done.ends.values()):
-                break
-        assert outputs(both) == PAIRS, done.ends
-        assert faults.common_run(both) is None or not processes.leftovers(tmp_path / str(number))
-    assert (threading.active_count(), handles()) == before
