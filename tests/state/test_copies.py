@@ -7,14 +7,13 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accord.errors import AccordError, DamagedError, StateError, UnreadableError, UsageError
+from accord.errors import CopyOutputError, DamagedError, StateError, UnreadableError, UsageError
 from accord.run.inspection import inspect_state
 from accord.side import Side
 from accord.state import backup
@@ -23,7 +22,7 @@ from accord.state.backup import write_copy
 from accord.state.folder import State, open_state
 from accord.state.journal import TAG
 from accord.state.log import LONG
-from accord.state.register import RunChanged, RunForgotten
+from accord.state.register import RunChanged
 from accord.state.restore import Forgotten, Restored, restore_copy
 from accord.state.runs import hold
 from tests.run import faults
@@ -87,6 +86,10 @@ def is_whole(office: Office) -> bool:
     return inspect_state(State(office.state.folder)).damages == []
 
 
+def fail(*_: object) -> None:
+    raise faults.full()
+
+
 def test_a_copy_overwrites_nothing_and_is_made_whole_or_not_at_all(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,20 +99,16 @@ def test_a_copy_overwrites_nothing_and_is_made_whole_or_not_at_all(
         keep(office)
     assert path.read_bytes() == content
     write_copy(office.state, path, NOW, force=True)
-    for state, place, error in (
-        (office.state, office.state.folder / "copy.tar", UsageError),
-        (office.state, path.parent / "none" / "copy.tar", AccordError),
-        (State(path.with_name("none")), path.with_name("b.tar"), UsageError),
+    for state, place in (
+        (office.state, office.state.folder / "copy.tar"),
+        (office.state, path.parent / "none" / "copy.tar"),
+        (State(path.with_name("none")), path.with_name("b.tar")),
     ):
-        with pytest.raises(error):
+        with pytest.raises((UsageError, CopyOutputError)):
             write_copy(state, place, NOW)
-
-    def full(*_: object) -> None:
-        raise faults.full()
-
     names = beside(office)
-    monkeypatch.setattr(backup._Archive, "finish", full)
-    with pytest.raises(AccordError):
+    monkeypatch.setattr(backup._Archive, "finish", fail)
+    with pytest.raises(CopyOutputError):
         keep(office, "other.tar")
     assert beside(office) == names
 
@@ -177,22 +176,18 @@ def test_a_copy_that_knows_less_is_refused_and_says_what(both: dict[Side, Office
     office = both[Side.A]
     early = keep(office)
     faults.require_linked(faults.link(both))
-    late, before = keep(office, "late.tar"), everything(office.state.folder)
+    late, before, names = keep(office, "late.tar"), everything(office.state.folder), beside(office)
     (_, charged) = office.ledger.runs()
     with pytest.raises(UsageError, match=charged.run):
         restore(office, early)
-    assert everything(office.state.folder) == before
-    assert not any("restoring" in name or "replaced" in name for name in beside(office))
-    with office.state.database.reading() as read:
-        entries = read.register.position.number
+    assert (everything(office.state.folder), beside(office)) == (before, names)
     made = restore(office, early, force=True)
     assert [run.run for run in made.forgotten.charged] == [charged.run]
-    assert made.entries == entries - made.forgotten.entries
+    assert len(office.ledger.runs()) == 1
     assert restore(office, late).forgotten == Forgotten()
     assert len(office.ledger.runs()) == 2
     # Neither the copy of another log, nor one from before a run was forgotten.
-    with office.state.database.writing() as state:
-        state.add(RunForgotten(charged.run))
+    office.ledger.forget(charged.run)
     for path in (keep(both[Side.B]), late):
         with pytest.raises(UsageError):
             restore(office, path)
@@ -263,16 +258,12 @@ def test_a_restore_that_fails_changes_nothing(
     office: Office, monkeypatch: pytest.MonkeyPatch, can: bool
 ) -> None:
     """Also where two names cannot be exchanged at once."""
-
-    def failing(*_: object) -> None:
-        raise OSError(5, "Input/output error")
-
     path, real = keep(office), os.rename
     before = everything(office.state.folder)
     if not can:
         monkeypatch.setattr(restoring, "_exchange", lambda *_: False)
     for step in range(1 if can else 2):
-        renames = chain([real] * step, [failing], repeat(real))
+        renames = chain([real] * step, [fail], repeat(real))
         monkeypatch.setattr(os, "rename", lambda *given, renames=renames: next(renames)(*given))
         with pytest.raises(StateError):
             restore(office, path)
@@ -285,26 +276,6 @@ def test_a_restore_that_fails_changes_nothing(
     assert is_whole(office)
 
 
-def bend(content: bytes, ends: list[tuple[int, int]]) -> Iterator[bytes]:
-    """An archive with flipped bits, cut, with more behind it, and of another version. In steps, since there
-    are many: what is in no member and in no head is filling."""
-    for start, end in ends:
-        for at in {start, start + 130, start + 512, (start + 512 + end) // 2, end - 1}:
-            yield flip(content, at)
-    for size in (0, 100, 512, len(content) // 2, ends[-1][1] - 1):
-        yield content[:size]
-    yield from (content + bytes(512) + b"more", b"text" * 1000)
-    yield content.replace(b"accord copy 1", b"accord copy 2")
-
-
-def pack(*added: tuple[tarfile.TarInfo, bytes]) -> bytes:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        for info, content in added:
-            archive.addfile(info, io.BytesIO(content))
-    return file.getvalue()
-
-
 def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1) -> tarfile.TarInfo:
     made = tarfile.TarInfo(name)
     made.type, made.size, made.linkname = kind, size, "/etc/passwd"
@@ -313,28 +284,32 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 1) -> tarfile.T
 
 ODD = [
     *(member(f"{where}outside") for where in ("../", "/tmp/", "runs/../../", "runs/x/../../")),
-    *(member(name) for name in ("runs/x/lock", "runs/x/more/journal", f"contents/{'A' * 64}", "anything")),
-    *(member("identity.pem", kind, 0) for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)),
-    member("contents", tarfile.DIRTYPE, 0),
-    member("identity.pem", size=1 << 20),
+    *(member(name) for name in ("runs/x/lock", "runs/x/more/journal", "contents/A", "anything")),
+    *(member("contents", kind, 0) for kind in (tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)),
+    *(member("identity.pem", size=size) for size in (1, 1 << 20)),
 ]
 
 
 def test_only_what_was_written_is_unpacked(office: Office, tmp_path: Path) -> None:
-    """Every bit counts, a copy holds no other members, and each of its own once."""
+    """Every bit counts, in steps, and a copy holds no other members and each of its own once."""
     path = keep(office)
+    content, before = path.read_bytes(), everything(office.state.folder)
     with tarfile.open(path) as archive:
         ends = [(info.offset, info.offset_data + info.size) for info in archive]
-    content, before = path.read_bytes(), everything(office.state.folder)
-    kept = {name: (member(name, size=len(body)), body) for name, body in members(path).items()}
-    *first, last = kept.values()
-    odd = [pack(*first, (info, bytes(info.size)), last) for info in ODD[:-1]]
-    others = (kept[name] for name in kept if name not in ("identity.pem", "manifest"))
-    odd += [pack(*others, (ODD[-1], bytes(ODD[-1].size)), last), pack(first[0], first[0])]
+    bent = [flip(content, at) for start, end in ends for at in (start, start + 130, start + 512, end - 1)]
+    bent += [content[:size] for size in (0, 100, 512, len(content) // 2, ends[-1][1] - 1)]
+    bent += [content + bytes(512) + b"more", content.replace(b"accord copy 1", b"accord copy 2")]
+    for odd in ODD:
+        file = io.BytesIO(content)
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            for name, body in [*members(path).items()][:-1]:
+                archive.addfile(member(name, size=len(body)), io.BytesIO(body))
+            archive.addfile(odd, io.BytesIO(bytes(odd.size)))
+        bent.append(file.getvalue()[: -2 * tarfile.BLOCKSIZE] + content[ends[-1][0] :])
     names = {path.name for path in tmp_path.rglob("*")}
-    for damaged in (*bend(content, ends), *odd):
+    for damaged in bent:
         path.write_bytes(damaged)
-        with pytest.raises(DamagedError if damaged in odd else (DamagedError, UnreadableError)):
+        with pytest.raises((DamagedError, UnreadableError)):
             restore(office, path)
         assert {path.name for path in tmp_path.rglob("*")} == names
     with pytest.raises(UnreadableError):
