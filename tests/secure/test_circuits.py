@@ -73,12 +73,11 @@ def pairs_of(blocks: Blocks) -> list[tuple[int, int]]:
 
 
 @given(Sizes, st.integers(1, 30), st.integers(0, 5), st.sampled_from([1, 3, 4096]))
-def test_batches_hold_every_pair_once_at_its_place(
+def test_batches_and_pieces_hold_every_pair_once_at_its_place(
     sizes: list[tuple[int, int]], most: int, strip: int, longest: int
 ) -> None:
     random = np.random.default_rng(len(sizes))
-    m = np.array([s[0] for s in sizes], dtype=np.int64)
-    n = np.array([s[1] for s in sizes], dtype=np.int64)
+    m, n = np.array(sizes, np.int64).reshape(-1, 2).T.copy()
     blocks = Blocks(random.integers(0, 50, m.sum()), m, random.integers(0, 50, n.sum()), n)
     limit = Limit(most, strip, longest)
     found, sized = list(batches(blocks, limit)), shapes(blocks, limit)
@@ -98,13 +97,6 @@ def test_batches_hold_every_pair_once_at_its_place(
     assert sized.b_rows.tolist() == [len(batch.b_rows) for batch in found]
     assert sized.pairs.tolist() == [batch.pairs for batch in found]
     assert all(batch.width.max() <= longest for batch in found)
-
-
-@given(Sizes, st.integers(1, 30))
-def test_pieces_hold_every_pair_in_order_and_at_most_so_many(sizes: list[tuple[int, int]], most: int) -> None:
-    random = np.random.default_rng(len(sizes))
-    m, n = np.array(sizes, np.int64).reshape(-1, 2).T.copy()
-    blocks = Blocks(random.integers(0, 50, m.sum()), m, random.integers(0, 50, n.sum()), n)
     pieces = list(blocks.cut(most))
     assert [pair for piece in pieces for pair in pairs_of(piece)] == pairs_of(blocks)
     assert all(piece.pairs <= most for piece in pieces)

@@ -1,4 +1,4 @@
-"""The contract of engines: right answers, sizes that depend on no data, and no trust in peers."""
+"""Parties in one thread, and the contract of engines: right answers, sizes without data, distrust of peers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,18 @@ from accord.secure.engines import BUILT_IN, engine_named
 from accord.secure.ideal import IdealEngine, match
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import Settings
-from accord.secure.party import Deadlock, Party, Receive, Send, run, run_pair
+from accord.secure.party import (
+    Deadlock,
+    Meter,
+    Party,
+    Receive,
+    Send,
+    Wire,
+    interleave,
+    meter_party,
+    run,
+    run_pair,
+)
 from accord.side import Side
 from tests.rules import worlds
 from tests.secure.engines import EVERY, REAL, World, hostile, replayed, tampered
@@ -55,9 +66,75 @@ from tests.secure.worlds import (
     table,
 )
 
-NEAR = AtMost(Hamming(BITS), 3)
+# -- parties -------------------------------------------------------------------------------------------------
+
+
+def asks(question: bytes) -> Party[bytes]:
+    yield Send(question)
+    return bytes((yield Receive(len(question))))
+
+
+def echoes(size: int) -> Party[int]:
+    got = yield Receive(size)
+    yield Send(bytes(got)[::-1])
+    return size
+
+
+def does(*effects: Send | Receive) -> Party[None]:
+    for effect in effects:  # noqa: UP028 (a tuple cannot be sent what was received)
+        yield effect
+
+
+def test_both_results_come_back_and_the_wire_is_recorded() -> None:
+    wire, meter = Wire(), Meter()
+    assert run_pair(meter_party(asks(b"abc"), meter), echoes(3), wire=wire) == (b"cba", 3)
+    assert wire.sizes == {Side.A: [3], Side.B: [3]}
+    assert (wire.bytes, wire.messages, wire.rounds) == (6, 2, 2)
+    assert (meter.sent, meter.received, meter.messages) == (3, 3, 2)
+
+
+def test_the_digest_sees_content_direction_and_cuts() -> None:
+    digests = set()
+    for said in ((b"ab",), (b"ax",), (b"a", b"b")):
+        sends, receives = [Send(part) for part in said], [Receive(len(part)) for part in said]
+        for pair in ((sends, receives), (receives, sends)):
+            wire = Wire()
+            run_pair(does(*pair[0]), does(*pair[1]), wire=wire)
+            digests.add(wire.digest)
+    assert len(digests) == 6
+
+
+@pytest.mark.parametrize(("a", "b"), [([Receive(1)], [Receive(1)]), ([Receive(1)], []), ([], [Receive(1)])])
+def test_waiting_for_ever_and_a_message_that_nobody_reads_are_reported(
+    a: list[Receive], b: list[Receive]
+) -> None:
+    with pytest.raises(Deadlock) as found:
+        run_pair(does(*a), does(*b))
+    assert [side in str(found.value).split() for side in "AB"] == [bool(a), bool(b)]
+    with pytest.raises(Deadlock):
+        run_pair(does(Send(b"x")), does())
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 9])
+def test_interleaved_parties_give_their_results_in_order(window: int) -> None:
+    for count in (0, 1, 3, 10):
+        questions = [bytes([i] * (i + 1)) + b"!" for i in range(count)]
+        wire = Wire()
+        a, b = run_pair(
+            interleave((asks(q) for q in questions), window),
+            interleave((echoes(len(q)) for q in questions), window),
+            wire=wire,
+        )
+        assert a == [q[::-1] for q in questions]
+        assert b == [len(q) for q in questions]
+        assert wire.rounds == 2 * -(-count // window)
+    driven = interleave(iter([asks(b"1"), asks(b"2"), asks(b"3")]), 2)
+    assert [type(next(driven)) for _ in range(3)] == [Send, Send, Receive], "they overlap"
+
 
 # -- engine --------------------------------------------------------------------------------------------------
+
+NEAR = AtMost(Hamming(BITS), 3)
 
 
 @pytest.fixture(params=EVERY, scope="module")
@@ -135,16 +212,22 @@ def test_sizes(world: World, a_counts: list[int], b_counts: list[int]) -> None:
 def test_several_interleaved_batches_and_more_parts_than_one_lookup_holds(
     world_of: Callable[[str], World], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches of 64 pairs, and labels in pieces of seven."""
+    """Batches of 64 pairs and labels in pieces of seven. Also scores of as many parts, and one in another."""
     monkeypatch.setattr("accord.secure.ot.sizes._PAIRS", 64)
     monkeypatch.setattr("accord.secure.garbled.batch._CACHE", 0)
     monkeypatch.setattr("accord.secure.dual.labels._PIECE", 7)
     world, random = world_of(name), np.random.default_rng(8)
-    wide = tuple(Not(Equal(Input(f"field {i}", 1, 3))) for i in range(20))
+    fields = [Equal(Input(f"field {i}", 1, 3)) for i in range(20)]
+    wide = tuple(map(Not, fields))
+    levels = tuple((field, i % 7 - 3) for i, field in enumerate(fields[:9]))
+    graded = Graded((*levels, (And(wide), 7), (Both(HERE), 2), (Both(THERE), -2)), 1)
+    inner = Reaches((Graded(((NEAR, 2), (Both(HERE), 1)), 0), ALIKE), 2)
     for circuit, m, n in (
         (NEAR, 12, 60),
         (And(wide), 8, 12),
         (Or((And(wide[:9]), Not(Or(wide[5:])))), 8, 12),
+        (Reaches((graded, Graded(((And(wide[:9]), 1),), 0)), 2), 8, 12),
+        (Reaches((Graded(((And((inner, Both(HERE))), 4), (Equal(BITS), 1)), -1), ALIKE), 3), 8, 12),
     ):
         a, b = table(random, circuit, Side.A, m, real=0.9), table(random, circuit, Side.B, n, real=0.9)
         world.check(circuit, Blocks.whole(m, n), a, b)

@@ -25,7 +25,6 @@ from accord.secure.circuit import (
     Input,
     Node,
     Not,
-    Or,
     Reaches,
     SquaredEuclidean,
 )
@@ -55,16 +54,13 @@ from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from benchmarks.workload import PEOPLE, RULES, make_up_table
-from tests.secure.conftest import Sessions
 from tests.secure.engines import FEW, World, tampered
 from tests.secure.worlds import (
     BITS,
-    CODE,
     COSINE,
     DICE,
     HERE,
     LONG,
-    THERE,
     Fixed,
     table,
 )
@@ -149,13 +145,13 @@ def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(
 
 
 @pytest.mark.parametrize(("lane", "bits"), [(8, 1), (8, 4), (16, 2), (16, 3)])
-def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits: int, lane: int) -> None:
+def test_a_shared_number_shows_nothing(world_of: Callable[[str], World], bits: int, lane: int) -> None:
     """What B opens is uniform whatever the state, and every bit of the other entries looks random.
 
     Each frequency is within 5.2 standard deviations of a half: false-alarm rate 2e-7 a bit, under 1e-3 in
     all.
     """
-    a, b = sessions(4)
+    a, b = (session.ot for session in world_of("ot").fresh())
     count, random = 20_000, np.random.default_rng(200 + bits)
     one = np.dtype(f"u{lane // 8}")
     numbers = random.integers(0, 9, (2, 1 << bits)).astype(one)
@@ -163,7 +159,7 @@ def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits
     mine = random.integers(0, (1 << lane) - 1, count, dtype=one, endpoint=True)
     for state in (0, 1):
         states = np.full(count, state, dtype=np.uint8)
-        question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
+        question = np.empty(question_words(count, bits, b.receiver.rate), dtype=np.uint64)
         masks = ask(b.receiver, index, bits, question, lane)[:count]
         tables = answer(a.sender, pick_numbers(numbers, states, mine), count, bits, question, lane)
         seen = from_wire(to_wire(tables, bits, lane), bits, lane) ^ masks
@@ -179,20 +175,20 @@ def test_a_shared_number_shows_nothing(sessions: Callable[[int], Sessions], bits
 
 @pytest.mark.parametrize("bits", [1, 2, 5, 8])
 def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
-    sessions: Callable[[int], Sessions], bits: int
+    world_of: Callable[[str], World], bits: int
 ) -> None:
     """What B can open of a table that A masked: every bit but its own is a constant 0 or looks random.
 
     A's sharing bit is what a second bit would betray. Each frequency is within 5.2 standard deviations of a
     half: false-alarm rate 2e-7 a bit, under 1e-4 for all of them.
     """
-    a, b = sessions(4)
+    a, b = (session.ot for session in world_of("ot").fresh())
     count = 20_000
     random = np.random.default_rng(100 + bits)
     truth = random.random((3, 1 << bits)) < 0.5
     state = random.integers(0, 3, count).astype(np.uint8)
     index = random.integers(0, 1 << bits, count).astype(np.uint8)
-    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
+    question = np.empty(question_words(count, bits, b.receiver.rate), dtype=np.uint64)
     masks = ask(b.receiver, index, bits, question)[:count]
     tables = answer(a.sender, pick(pack_truth(truth), state), count, bits, question)
     share = random.integers(0, 2, count).astype(np.uint64)
@@ -421,47 +417,18 @@ def test_bits_after_the_last_answer_and_padding_that_is_not_zero_are_refused(
 # -- scores between two parties ------------------------------------------------------------------------------
 
 
-def implying(first: int, second: int) -> Node:
-    """Levels of which one implies the other, whatever their order: the second then needs a smaller ring."""
-    levels = [AtMost(Hamming(LONG), bound) for bound in (first, second)]
-    return Reaches((Graded(tuple(zip(levels, (9, 4), strict=True)), -3),), 4)
-
-
-def wide_score(count: int) -> Node:
-    """More levels and wires than a lookup holds."""
-    random = np.random.default_rng(count)
-    fields = [Input(f"field {i}", 3, 3) for i in range(count)]
-    wide = Or((And(tuple(Not(Equal(of)) for of in fields)), Equal(CODE), AtMost(Hamming(BITS), 2)))
-    levels = tuple((Equal(of), int(random.integers(-9, 9))) for of in fields)
-    part = Graded((*levels, (wide, 7), (Both(HERE), 2), (Both(THERE), -2)), 1)
-    return Reaches((part, Graded(((wide, 1),), 0)), 2)
-
-
-INNER = Reaches((Graded(((AtMost(DICE, 0), 2), (Both(HERE), 1)), 0), SMALL), 2)
-"""A score within a level of a score."""
-
-
-@pytest.mark.parametrize(
-    "circuit",
-    [
-        *(implying(*bounds) for bounds in ((0, 20), (20, 0))),
-        wide_score(9),
-        Reaches((Graded(((And((INNER, Both(HERE))), 4), (Equal(BITS), 1)), -1), SMALL), 3),
-    ],
-    ids=["implied", "implying", "wide", "a score in a score"],
-)
-def test_scores_that_are_implied_wide_or_nested(world_of: Callable[[str], World], circuit: Node) -> None:
-    random = np.random.default_rng(4)
-    a, b = table(random, circuit, Side.A, 30, 0.9), table(random, circuit, Side.B, 30, 0.9)
-    if LONG.name in a.inputs:
-        base = random.integers(0, 2, LONG.length)
-        for part in (a, b):
-            flips = random.random((30, LONG.length)) < random.choice([0, 0.03, 0.2], (30, 1))
-            part.inputs[LONG.name][:] = base ^ flips
-    for name, values in (*a.inputs.items(), *b.inputs.items()):
-        if name.startswith("field"):
-            values[random.random(30) < 0.4] = 0
+@pytest.mark.parametrize(("bounds", "ring"), [((0, 20), 4), ((20, 0), 8)], ids=["implied", "implying"])
+def test_a_level_that_another_implies_needs_a_smaller_ring(
+    world_of: Callable[[str], World], bounds: tuple[int, int], ring: int
+) -> None:
+    levels = tuple(
+        (AtMost(Hamming(LONG), bound), weight) for bound, weight in zip(bounds, (9, 4), strict=True)
+    )
+    circuit, random = Reaches((Graded(levels, -3),), 4), np.random.default_rng(4)
+    a, b = (table(random, circuit, side, 30, 0.9) for side in Side)
+    base = random.integers(0, 2, LONG.length)
+    for part in (a, b):
+        flips = random.random((30, LONG.length)) < random.choice([0, 0.03, 0.2], (30, 1))
+        part.inputs[LONG.name][:] = base ^ flips
     assert world_of("ot").check(circuit, Blocks.whole(30, 30), a, b)
-    rings = {implying(0, 20): 4, implying(20, 0): 8}
-    if circuit in rings:
-        assert min(part.bits for part in compile_circuit(circuit, "ot").sums[:2]) == rings[circuit]
+    assert min(part.bits for part in compile_circuit(circuit, "ot").sums[:2]) == ring

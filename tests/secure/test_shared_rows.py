@@ -380,6 +380,9 @@ def test_a_tally_has_one_row_of_its_ring_and_what_each_side_brings() -> None:
     assert inputs(circuit, Side.A) == (circuit.held,)
     assert inputs(circuit, Side.B) == (*inputs(LEAVES[8], Side.B), of.weights, circuit.held)
     assert own_inputs(circuit, Side.A) == (*inputs(LEAVES[8], Side.A), of.by.of)
+    for bits in (0, 63):
+        with pytest.raises(ValueError):
+            tally_of(None, 1, bits)
     engine = require_holding(engine_of("ot"))
     saved = [
         engine.hold(LEAVES[0]).words - engine.hold(LEAVES[0], tally_of(by, 3, 20)).words
@@ -434,9 +437,3 @@ def test_flipped_bits_of_a_row_make_it_another_row(
     given.require(circuit, *given.run_both(world.engine, world.sides, circuit, mine, changed))
     if isinstance(by, Index):
         assert given.sums.sum() % (1 << 20) == before.sum() % (1 << 20), "the total is what it was"
-
-
-def test_a_ring_that_no_number_of_a_machine_holds_is_refused() -> None:
-    for bits in (0, 63):
-        with pytest.raises(ValueError):
-            tally_of(None, 1, bits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
-from accord.secure.party import Party, Receive, Send, Wire, run_pair, send
+from accord.secure.party import Effect, Party, Receive, Send, Wire, run_pair, send
 from accord.secure.transfer import base, checked
 from accord.secure.transfer import base_kem as kem
 from accord.secure.transfer.base import BASE, COUNT, POINT, receive_base, send_base
@@ -34,7 +33,7 @@ from accord.secure.transfer.permutation import mix
 from accord.secure.transfer.setup import Session, set_up
 from accord.side import Side
 from tests.secure.encapsulation import encapsulate
-from tests.secure.engines import tampered
+from tests.secure.engines import noted, tampered
 from tests.secure.failure import rank
 from tests.secure.worlds import UNIFORM, Fixed, surprise
 
@@ -109,20 +108,6 @@ def chosen(count: int) -> Words:
     return np.packbits(bits, bitorder="little").view("<u8").copy()
 
 
-def altered(party: Party[Words], change: Callable[[Words], None]) -> Party[Words]:
-    """The party with its one message changed."""
-    effect = next(party)
-    assert isinstance(effect, Send)
-    message = np.frombuffer(bytes(effect.buffer), "<u8").copy()
-    change(message)
-    yield Send(message.tobytes())
-    try:
-        next(party)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("one message, and no more")
-
-
 @pytest.mark.parametrize("count", [1, 64, 128, 129, 1000, 20_000])
 def test_rows_differ_by_delta_and_sizes_are_known(ends: tuple[Session, Session], count: int) -> None:
     a, b = ends
@@ -136,24 +121,20 @@ def test_rows_differ_by_delta_and_sizes_are_known(ends: tuple[Session, Session],
     assert wire.bytes == 16 + checked_bytes(count, 128 // K)
 
 
-def attempt(ends: tuple[Session, Session], change: Callable[[Words], None]) -> None:
-    a, b = ends
-    party = choose(a.receiver, chosen(200), 200, Seeded(1), NOTHING)
-    run_pair(altered(party, change), offer(b.sender, 200, 0))
-
-
 WORDS = correction_words(384, 128 // K)
 
 
 def test_a_changed_bit_is_refused(ends: tuple[Session, Session]) -> None:
     """In corrections of any tree, and in a hash; also in the rows that only mask."""
+    a, b = ends
     for word in (0, 5, 6, WORDS - 1, WORDS, WORDS + 1, WORDS + 2, WORDS + 257):
 
-        def change(message: Words, word: int = word) -> None:
-            message[word] ^= np.uint64(1 << 17)
+        def change(data: bytes, at: int = 8 * word + 2) -> bytes:
+            return data[:at] + bytes([data[at] ^ 2]) + data[at + 1 :]
 
+        party = choose(a.receiver, chosen(200), 200, Seeded(1), NOTHING)
         with pytest.raises(PeerError):
-            attempt(ends, change)
+            run_pair(tampered(party, 0, change), offer(b.sender, 200, 0))
 
 
 def cheat(end: Receiver, guess: NDArray[np.uint8]) -> Party[None]:
@@ -186,15 +167,13 @@ def test_who_guesses_a_piece_of_delta_passes_and_others_do_not(ends: tuple[Sessi
 
 def test_hashes_are_masked_by_ots_that_serve_nothing_else(ends: tuple[Session, Session]) -> None:
     """The same choices 40 times: χ² of all bytes of the hashes over 256 values; false alarm 1e-6."""
-    seen = bytearray()
-
-    def look(message: Words) -> None:
-        seen.extend(message[-checked._HASHES :].tobytes())
-
+    effects: list[Effect] = []
     for seed in range(40):
         party = choose(ends[0].receiver, chosen(5), 5, Seeded(seed), NOTHING)
-        run_pair(altered(party, look), offer(ends[1].sender, 5, 0))
-    assert surprise(bytes(seen)) < UNIFORM
+        run_pair(noted(party, effects), offer(ends[1].sender, 5, 0))
+    said = [bytes(effect.buffer)[-8 * checked._HASHES :] for effect in effects if isinstance(effect, Send)]
+    assert len(said) == 40
+    assert surprise(b"".join(said)) < UNIFORM
 
 
 # -- encapsulation -------------------------------------------------------------------------------------------
