@@ -47,6 +47,13 @@ def expecting(a: int, b: int, agreed: Agreement = AGREED) -> Agreement:
     return Agreement.model_validate(agreed.model_dump(mode="json") | {"expected": {"A": a, "B": b}})
 
 
+def look(agreed: Agreement, *given: Any) -> Outlook:
+    """What is expected of a run."""
+    found = look_ahead(agreed, *given)
+    assert found is not None
+    return found
+
+
 # -- `accord.plan` and the pace of this machine -------------------------------------------------------------
 
 
@@ -94,43 +101,32 @@ def test_the_least_of_many_tries_is_the_pace(
         (expecting(40, 50), Side.A, True, (3, 50), False),
         # A table whose side is not named is taken for that of the nearest size.
         (expecting(40, 5), None, True, (40, 3), False),
-        (AGREED, None, False, None, False),
-        (AGREED, Side.A, False, None, False),
     ],
 )
 def test_sizes_are_agreed_or_those_of_the_own_table(
-    agreed: Agreement, side: Side | None, held: bool, sizes: tuple[int, int] | None, assumed: bool
+    agreed: Agreement, side: Side | None, held: bool, sizes: tuple[int, int], assumed: bool
 ) -> None:
-    found = look_ahead(agreed, side, records(ROWS, agreed) if held else None)
-    if sizes is None:
-        assert found is None
-        return
-    assert found is not None
+    found = look(agreed, side, records(ROWS, agreed) if held else None)
     assert (found.plan.sizes, found.assumed) == (sizes, assumed)
-    partner = sizes[1 if side is Side.A else 0]
-    assert f"{partner:,}" in found.describe()
+    assert f"{sizes[side is Side.A]:,}" in found.describe()
     assert {*found.to_json()} == {
         *("records", "assumed", "comparisons", "bytes", "seconds", "seconds_on_this_machine", "network"),
         "warning",
     }
+    assert [look_ahead(AGREED, one, None) for one in (None, Side.A)] == [None, None]
 
 
 def test_what_matches_spare_is_expected_of_the_overlap() -> None:
-    sized = expecting(600, 600, parse_agreement(ROUTED))
+    sized = expecting(400, 400, parse_agreement(ROUTED))
     cascading = sized.model_copy(update={"one_to_one": "pairs"})
-    few, many = (look_ahead(cascading, None, None, overlap) for overlap in (0.1, 0.9))
-    whole = look_ahead(sized, None, None, 0.9)
-    assert few is not None
-    assert many is not None
-    assert whole is not None
+    few, many = (look(cascading, None, None, overlap) for overlap in (0.1, 0.9))
     assert many.plan.agreed.comparisons.expected < 0.7 * few.plan.agreed.comparisons.expected
-    assert ("90%" in many.describe(), "90%" in whole.describe()) == (True, False)
+    assert ["90%" in one.describe() for one in (many, look(sized, None, None, 0.9))] == [True, False]
 
 
 @pytest.mark.parametrize(("network", "there"), [(2580.0, ["24 min", "43 min"]), (10.0, ["24 min"])])
 def test_time_is_that_of_this_machine_and_of_a_slow_line(network: float, there: list[str]) -> None:
-    found = look_ahead(expecting(40, 50), None, None)
-    assert found is not None
+    found = look(expecting(40, 50), None, None)
     work, seconds = TimeSpent(1440.0, network, 0.0), Range(0.0, max(1440.0, network), 1e9)
     options = tuple(replace(one, work=work, seconds=seconds) for one in found.plan.options)
     told = replace(found, plan=replace(found.plan, options=options)).describe()
@@ -180,14 +176,6 @@ def test_a_side_of_laplace() -> None:
     assert (free.again.sums, free.again.epsilon) == (AllPairs().cost, 0)
 
 
-def test_a_run_is_added_to_what_was_spent() -> None:
-    found = afterwards(AGREED, Side.A, None, "patients", [HALF, HALF], 3, Budget())
-    assert found is not None
-    assert (found.before.releases, found.after.releases, found.limited, found.refusal) == (2, 3, False, "")
-    assert found.before.sums == Cost(Fraction(1), 2 * HALF.cost.delta)
-    assert found.after.sums == Cost(Fraction(2), 2 * HALF.cost.delta + Fraction(1, 1000))
-
-
 @pytest.mark.parametrize(
     ("budget", "allowed"),
     [
@@ -195,12 +183,16 @@ def test_a_run_is_added_to_what_was_spent() -> None:
         (Budget(Cost(Fraction(1, 2), Fraction(1, 10_000))), False),
         (Budget(None, 4), True),
         (Budget(None, 3), False),
+        (Budget(), True),
     ],
 )
-def test_the_budget_is_asked(budget: Budget, allowed: bool) -> None:
-    found = afterwards(AGREED, Side.A, None, "patients", [HALF], 3, budget)
+def test_a_run_is_added_to_what_was_spent_and_the_budget_is_asked(budget: Budget, allowed: bool) -> None:
+    found = afterwards(AGREED, Side.A, None, "patients", [HALF, HALF], 3, budget)
     assert found is not None
-    assert (found.limited, found.refusal == "") == (True, allowed)
+    assert (found.before.releases, found.after.releases) == (2, 3)
+    assert found.before.sums == Cost(Fraction(1), 2 * HALF.cost.delta)
+    assert found.after.sums == Cost(Fraction(2), 2 * HALF.cost.delta + Fraction(1, 1000))
+    assert (found.limited, found.refusal == "") == (budget != Budget(), allowed)
 
 
 def test_a_side_that_promises_to_people() -> None:
@@ -218,15 +210,8 @@ def test_a_side_that_promises_to_people() -> None:
 
 
 def predicted(rows: int, length: int) -> tuple[int, int]:
-    cells = {
-        "id": [f"{i}" for i in range(rows)],
-        "x": [1] * rows,
-        "y": [2] * rows,
-        "note": ["n" * length] * rows,
-    }
-    return room.predict(
-        AGREED.task, Side.A, load_records(pa.table(cells), AGREED.fields, AGREED.salt, ["note"])
-    )
+    table = worlds.table([(1, 2)] * rows, "a").append_column("note", pa.array(["n" * length] * rows))
+    return room.predict(AGREED.task, Side.A, load_records(table, AGREED.fields, AGREED.salt, ["note"]))
 
 
 def test_a_prediction_grows_with_records_and_with_what_is_disclosed() -> None:
@@ -256,8 +241,7 @@ def test_the_owner_is_warned_before_the_partner_is_called(
     offers: list[Offer] = []
 
     def decline(offer: Offer) -> bool:
-        offers.append(offer)
-        return False
+        return bool(offers.append(offer))
 
     given = worlds.options(one, worlds.A_ROWS, AGREED) | {"listen": "127.0.0.1:0", "confirm": decline}
     with pytest.raises(DeclinedError):
@@ -273,19 +257,17 @@ def test_folders_on_other_disks_are_judged_by_themselves(
 ) -> None:
     held = load_records(worlds.table(worlds.A_ROWS, "a"), AGREED.fields, AGREED.salt)
     state, out = tmp_path / "state", tmp_path / "results"
-    state.mkdir()
-    out.mkdir()
+    for folder in (state, out):
+        folder.mkdir()
     kept, written = room.predict(AGREED.task, Side.A, held)
 
-    def warnings(free: dict[Path, int]) -> int:
-        monkeypatch.setattr(room, "free_bytes", free.__getitem__)
+    def warnings(*free: int) -> int:
+        monkeypatch.setattr(room, "free_bytes", dict(zip((state, out), free, strict=False)).__getitem__)
         return len(room.warn_of_room(AGREED.task, Side.A, held, state, out / "out.csv"))
 
-    assert warnings({state: kept + written}) == 0
-    assert warnings({state: kept + written - 1}) == 1
+    assert [warnings(kept + written), warnings(kept + written - 1)] == [0, 1]
     monkeypatch.setattr(room, "_device", lambda folder: len(str(folder)))
-    assert warnings({state: kept, out: written}) == 0
-    assert warnings({state: kept - 1, out: written - 1}) == 2
+    assert [warnings(kept, written), warnings(kept - 1, written - 1)] == [0, 2]
 
 
 def test_more_pairs_of_slots_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

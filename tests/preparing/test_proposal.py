@@ -45,28 +45,25 @@ def test_every_verb_takes_every_kind_of_table(form: str, tmp_path: Path) -> None
     proposal, draft = accord.propose(make()), shape("shop").draft
     assert proposal.types == TYPES | {"phone": "phone"}
     assert proposal.rows == 3
-    fit = proposal.fit(draft)
-    assert fit.layout.source("price").missing == ("unknown",)
-    check = accord.check(draft.agreement, make(), party="north", layout=fit.layout)
-    assert (check.clean, check.records, check.layout) == (True, 3, fit.layout)
-    found = accord.simulate(make(), TABLE, draft.agreement, layout_a=fit.layout, layout_b=fit.layout)
+    layout = proposal.fit(draft).layout
+    assert layout.source("price").missing == ("unknown",)
+    check = accord.check(draft.agreement, make(), party="north", layout=layout)
+    assert (check.clean, check.records, check.layout) == (True, 3, layout)
+    found = accord.simulate(make(), TABLE, draft.agreement, layout_a=layout, layout_b=layout)
     assert found.pairs["id_a"].to_pylist()[:2] == found.pairs["id_b"].to_pylist()[:2] == ["s1", "s2"]
     # It counts the records before it finds them too few.
+    both: dict[str, Any] = {"other": make(), "layout": layout, "other_layout": layout}
     with pytest.raises(UsageError):
-        accord.learn(
-            draft.agreement, make(), other=make(), layout=fit.layout, other_layout=fit.layout, learnt_from="A"
-        )
+        accord.learn(draft.agreement, make(), learnt_from="A", **both)
     own, _ = linking.introduce(tmp_path, draft.agreement)
     offers: list[accord.Offer] = []
 
     def decline(offer: accord.Offer) -> bool:
-        offers.append(offer)
-        return False
+        return bool(offers.append(offer))
 
     given: dict[str, Any] = linking.options(own, [], draft.agreement) | {"listen": "127.0.0.1:0"}
-    given |= {"data": make(), "layout": fit.layout, "confirm": decline}
     with pytest.raises(DeclinedError):
-        accord.link(**given)
+        accord.link(**given | {"data": make(), "layout": layout, "confirm": decline})
     assert offers[0].records == 3
 
 
@@ -104,14 +101,8 @@ SAID: dict[str, Any] = {
 
 def test_tables_with_equal_answers_give_equal_drafts() -> None:
     """Other columns in another order with other cells. `draft` is given nothing but the answers."""
-    other = pa.table(
-        {
-            "Preis": ["1,20", "3", "x"],
-            "Firma": ["Canon", None, "Philips"],
-            "Ware": ["Old lamp", "New lamp", "Desk 5"],
-            "Nr": [7, 8, 9],
-        }
-    )
+    words = {"Ware": ["Old lamp", "New lamp", "Desk 5"], "Firma": ["Canon", None, "Philips"]}
+    other = pa.table({"Preis": ["1,20", "3", "x"], **words, "Nr": [7, 8, 9]})
     types = {"Nr": "id", "Ware": "text:title", "Firma": "category:brand", "Preis": "price"}
     ours, theirs = (
         accord.propose(table).confirm(types=kinds, **GIVEN, **SAID)
@@ -120,9 +111,6 @@ def test_tables_with_equal_answers_give_equal_drafts() -> None:
     assert ours.answers == theirs.answers
     (argument,) = inspect.signature(accord.draft).parameters.values()
     assert argument.annotation == "Confirmation"
-    for wrong in (TABLE, "shop.csv", accord.propose(TABLE)):
-        with pytest.raises(UsageError):
-            accord.draft(wrong)  # type: ignore[arg-type]
 
 
 def test_unnamed_types_classes_and_limits_are_guessed() -> None:
@@ -145,11 +133,10 @@ def test_answers_are_those_that_were_given() -> None:
         answer_epsilon="1/2",
         as_of=date(2024, 6, 30),
     )
-    answers = said.answers
-    assert (answers.records, answers.ranges) == ((100, 200), {"price": ("0", "500")})
-    assert (answers.count_epsilon, answers.values["brand"]) == ("1/2", ("Sony", "Bose"))
-    assert (answers.missing, answers.missing_values) == ({"price": "skip"}, {"title": ("n/a",)})
-    assert said.as_of == date(2024, 6, 30)
+    given = said.answers
+    assert (said.as_of, given.records, given.count_epsilon) == (date(2024, 6, 30), (100, 200), "1/2")
+    assert (given.ranges, given.values["brand"]) == ({"price": ("0", "500")}, ("Sony", "Bose"))
+    assert (given.missing, given.missing_values) == ({"price": "skip"}, {"title": ("n/a",)})
 
 
 @pytest.mark.parametrize(
@@ -214,7 +201,7 @@ def test_a_draft_tells_its_recall_and_is_written_once(tmp_path: Path) -> None:
     assert f"{draft.recall:.1%}" in repr(draft)
     assert f"{draft.precision:.1%}" in str(draft)
     assert draft.agreement.protocol.name == "all-pairs"
-    assert "<iframe sandbox srcdoc=" in draft._repr_html_()
+    assert "<iframe sandbox" in draft._repr_html_()
     path = draft.write(tmp_path)
     assert path == tmp_path / "agreement.toml"
     assert accord.read_agreement(path) == draft.agreement
@@ -250,25 +237,24 @@ def test_classes_and_limits_are_coarse() -> None:
     assert suggestion.ranges == {"birth": ("1900-01-01", "2026-12-31")}
     assert suggested(customers(shops=90)).cardinality["category"] == "hundreds"
     assert suggestion.often_empty == ()
+    assert [suggested(customers(copies)).copies for copies in (1, 2, 4)] == [1, 2, 4]
     births = pa.array([None if row % 3 else "1950-01-02" for row in range(400)])
     assert suggested(customers().set_column(2, "birth", births)).often_empty == ("birth",)
 
 
-@pytest.mark.parametrize("copies", [1, 2, 4])
-def test_copies_are_records_of_one_person(copies: int) -> None:
-    assert suggested(customers(copies)).copies == copies
-
-
 def test_a_table_refutes_a_class_and_copies() -> None:
-    plain = birth_key().model_dump(mode="json") | {"expected": {"A": 400, "B": 400}}
+    plain = birth_key().model_dump(mode="json") | {"expected": {"A": 200, "B": 200}}
     plain["fields"]["postcode"]["cardinality"] = "thousands"
-    agreed = accord.Agreement.model_validate(plain)
-    made = people(400).a
+    agreed, made, ids = (
+        accord.Agreement.model_validate(plain),
+        people(200).a,
+        pa.array([*map(str, range(200))]),
+    )
     assert accord.check(agreed, made, party="A").clean
-    one_town = made.set_column(made.column_names.index("postcode"), "postcode", pa.array(["10115"] * 400))
+    one_town = made.set_column(made.column_names.index("postcode"), "postcode", pa.array(["10115"] * 200))
     (of_class,) = accord.check(agreed, one_town, party="A").faults
     assert of_class.place == "field 'postcode'"
-    four = made.take([row // 4 for row in range(400)]).set_column(0, "id", pa.array([*map(str, range(400))]))
+    four = made.take([row // 4 for row in range(200)]).set_column(0, "id", ids)
     (of_copies,) = accord.check(agreed, four, party="B").faults
     assert "--copies" in of_copies.mend
 
@@ -288,8 +274,11 @@ def f1_out_of_the_box(made: Generated, records: int) -> float:
 
 
 @pytest.mark.parametrize(("generate", "bar"), [(people, 0.94), (products, 0.95)])
-def test_a_draft_out_of_the_box_finds_small_sets(generate: Any, bar: float) -> None:
+def test_a_draft_out_of_the_box_finds_small_sets(
+    generate: Any, bar: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With weights from few synthetic records F1 is .99 and 1.0: the bars have a margin of .05."""
+    prepared.search_briefly(monkeypatch)
     assert f1_out_of_the_box(generate(200), 200) >= bar
 
 

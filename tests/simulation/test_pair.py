@@ -1,7 +1,10 @@
-"""Linkage in the clear: exact matches, honest recall, figures that add up."""
+"""Linkage in the clear: exact matches, honest recall, figures that add up; and matches against the truth:
+scores, the curve, figures by field and missed pairs."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +16,28 @@ import pytest
 import accord
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement, read_agreement
+from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.entropy import Seeded
 from accord.errors import DataError, UsageError
-from accord.rules.evaluate import Tables
+from accord.protocols import intersection
+from accord.rules.evaluate import Tables, holds
+from accord.rules.evaluate import scores as score_pairs
+from accord.rules.text import parse_rule
 from accord.side import Side
+from accord.simulation import pair
+from accord.simulation.curve import Curve, Point, trace
+from accord.simulation.known import Known, Weighed, split
 from accord.simulation.pair import Promised, Simulation, load_both, peak_mib, release_of
+from accord.simulation.report import judge
+from accord.simulation.truth import Scores, f1, read_truth, score
 from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
-from benchmarks.febrl import AGREEMENT, COLUMNS
 from reproduction.places import generate_places, places_agreement, places_text
 from tests.fields.made_ids import read_made
+from tests.simulation.made import SCORE, agree, know, people, run, text
 
 PRODUCTS = starter("products")
 
@@ -35,84 +46,74 @@ def ids(result: Simulation) -> set[tuple[str, str]]:
     return set(zip(*(result.pairs[name].to_pylist() for name in ("id_a", "id_b")), strict=True))
 
 
-def products(*changes: tuple[str, str]) -> Agreement:
-    """The starter for products with other texts in it."""
-    text = starter_text("products", "00000000")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return parse_agreement(text)
-
-
 def test_products_find_every_match_of_the_rule() -> None:
-    made = generate_products(400, None, 1)
+    made = generate_products(300, None, 1)
     result, again = (accord.simulate(made.a, made.b, PRODUCTS, seed=7, runs=2) for _ in range(2))
     assert result.matches == result.all_matches > 50
     assert result.recall == result.precision == 1.0
-    assert result.candidate_pairs < result.all_pairs == 160_000
-    assert result.comparisons > result.candidate_pairs, "with 496 bins for 400 records dummies prevail"
-    assert result.cost_ratio == result.comparisons / 160_000
-    assert result.reduction_ratio == 1 - result.candidate_pairs / 160_000
+    assert result.candidate_pairs < result.all_pairs == 90_000
+    assert result.comparisons > result.candidate_pairs, "with 496 bins for 300 records dummies prevail"
+    assert result.cost_ratio == result.comparisons / 90_000
+    assert result.reduction_ratio == 1 - result.candidate_pairs / 90_000
     assert result.pairs.column_names[:3] == ["id_a", "id_b", "day_a"]
     names = dict(zip(made.a["id"].to_pylist(), made.a["name"].to_pylist(), strict=True))
     assert [names[i] for i in result.pairs["id_a"].to_pylist()] == result.pairs["name_a"].to_pylist()
-    figures = [[(run.comparisons, run.dummies_a, run.bytes) for run in one.runs] for one in (result, again)]
-    assert figures[0] == figures[1]
-    assert figures[0][0] != figures[0][1]
+    first, second = (
+        [(run.comparisons, run.dummies_a, run.bytes) for run in one.runs] for one in (result, again)
+    )
+    assert first == second
+    assert first[0] != first[1]
     assert result.comparisons_sd > 0
-    assert accord.simulate(made.a, made.b, PRODUCTS, seed=8).runs[0].dummies_a != figures[0][0][1]
+    assert accord.simulate(made.a, made.b, PRODUCTS, seed=8).runs[0].dummies_a != first[0][1]
     empty = accord.simulate(made.a.slice(0, 0), made.b, PRODUCTS)
     assert (empty.matches, empty.candidate_pairs, empty.recall, empty.reduction_ratio) == (0, 0, 1.0, 0.0)
 
 
 def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
-    made, text = generate_places(1_000, None, 3), places_text()
-    replicated = accord.simulate(made.a, made.b, places_agreement())
+    made, text = generate_places(300, None, 3), places_text()
     grid = text.replace('style = "replicate"\nreach = 0.001', 'style = "neighbours"')
-    neighbours = accord.simulate(made.a, made.b, parse_agreement(grid.replace("cell = 0.02", "cell = 0.005")))
+    replicated, neighbours = (
+        accord.simulate(made.a, made.b, adjust(parse_agreement(one), epsilon="8"))
+        for one in (text, grid.replace("cell = 0.02", "cell = 0.005"))
+    )
     assert ids(replicated) == ids(neighbours)
     assert replicated.recall == neighbours.recall == 1.0
-    short = adjust(parse_agreement(text.replace("reach = 0.001", "reach = 0")), greedy=False)
+    short = adjust(parse_agreement(text.replace("reach = 0.001", "reach = 0")), greedy=False, epsilon="8")
     lossy = accord.simulate(made.a, made.b, short, beyond_blocking=True)
-    assert lossy.all_matches == replicated.matches
-    assert lossy.matches < replicated.matches
+    assert lossy.all_matches == replicated.matches > lossy.matches
     assert lossy.recall == lossy.matches / replicated.matches
     far = parse_agreement(text.replace("<= 0.001", "<= 1e30"))
     assert accord.simulate(made.a.slice(0, 30), made.b.slice(0, 30), far).all_matches > 30
 
 
 def test_recall_is_among_the_pairs_that_meet_unless_all_are_asked_for() -> None:
-    made = generate_products(200, None, 1)
-    wide = ("hamming(name) <= 5", "hamming(name) <= 15")
-    loose = adjust(products(("same(day) and same(brand) and ", ""), wide), greedy=False)
-    met = accord.simulate(made.a, made.b, loose)
-    assert met.among_candidates
-    assert met.matches == met.all_matches
-    every = accord.simulate(made.a, made.b, loose, beyond_blocking=True)
-    assert not every.among_candidates
+    made, wide = generate_products(200, None, 1), "hamming(name) <= 15"
+    loose = adjust(PRODUCTS.model_copy(update={"rule": parse_rule(wide)}), greedy=False)
+    met, every = (accord.simulate(made.a, made.b, loose, beyond_blocking=all_) for all_ in (False, True))
+    assert (met.among_candidates, every.among_candidates) == (True, False)
     assert ids(every) == ids(met)
-    assert every.all_matches > met.all_matches
+    assert every.all_matches > met.all_matches == met.matches
     assert every.recall == met.matches / every.all_matches
-    beyond = accord.simulate(made.a, made.b, products(("same(brand) and ", ""), wide), seed=1)
+    of_a_day = PRODUCTS.model_copy(update={"rule": parse_rule(f"same(day) and {wide}")})
+    beyond = accord.simulate(made.a, made.b, of_a_day, seed=1)
     assert not beyond.among_candidates
     assert 0 < beyond.recall <= beyond.precision == 1.0
 
 
 def test_made_ids_are_those_of_the_files(tmp_path: Path) -> None:
-    made = generate_products(20, None, 1)
-    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    for file, table in ((a, made.a), (b, made.b)):
+    made, laid_out = generate_products(20, None, 1), Layout(make_ids=True)
+    files, tables = (tmp_path / "a.csv", tmp_path / "b.csv"), (made.a, made.b)
+    for file, table in zip(files, tables, strict=True):
         write_table(table.drop_columns(["id"]), file, raw=True)
-    laid_out = Layout(make_ids=True)
-    found = accord.simulate(a, b, PRODUCTS, layout_a=laid_out, layout_b=laid_out, seed=1)
+    found = accord.simulate(*files, PRODUCTS, layout_a=laid_out, layout_b=laid_out, seed=1)
     known = [
         dict(zip(read_made(file).values(), table["id"].to_pylist(), strict=True))
-        for file, table in ((a, made.a), (b, made.b))
+        for file, table in zip(files, tables, strict=True)
     ]
-    expected = ids(accord.simulate(made.a, made.b, PRODUCTS, seed=1))
+    expected = ids(accord.simulate(*tables, PRODUCTS, seed=1))
     assert {(known[0][one], known[1][other]) for one, other in ids(found)} == expected
     with pytest.raises(UsageError):
-        accord.simulate(made.a, made.b, PRODUCTS, layout_a=laid_out)
+        accord.simulate(*tables, PRODUCTS, layout_a=laid_out)
 
 
 def test_the_faults_of_both_tables_are_listed_together() -> None:
@@ -126,13 +127,13 @@ def test_the_faults_of_both_tables_are_listed_together() -> None:
 
 
 def test_other_protocols_and_options() -> None:
-    made = generate_products(300, None, 1)
+    made = generate_products(150, None, 1)
 
     def run(**options: Any) -> Simulation:
         return accord.simulate(made.a, made.b, adjust(PRODUCTS, **options), seed=1)
 
     free, greedy = run(protocol="all-pairs", greedy=False), run(protocol="all-pairs")
-    assert free.comparisons == free.all_pairs == 90_000 > greedy.comparisons
+    assert free.comparisons == free.all_pairs == 22_500 > greedy.comparisons
     assert [promised.epsilon for promised in free.promises.values()] == [0.0, 0.0]
     assert ids(free) == ids(greedy)
     tight, loose = (run(epsilon=epsilon, delta="1e-5") for epsilon in ("0.4", "1.6"))
@@ -141,12 +142,12 @@ def test_other_protocols_and_options() -> None:
     assert pruned.recall < pruned.precision == 1.0
     assert 0 < exact.recall < exact.precision == 1.0
     assert set(exact.promises.values()) == {Promised(0.0, 0.0)}
-    assert exact.comparisons == 600
+    assert exact.comparisons == 300
 
 
 @pytest.mark.parametrize("engine", ["ot", pytest.param("dual", marks=pytest.mark.slow)])
 def test_a_real_engine_in_simulation(engine: str) -> None:
-    made, agreed = generate_products(30, None, 1), adjust(PRODUCTS, greedy=False)
+    made, agreed = generate_products(30, None, 1), adjust(PRODUCTS, greedy=False, epsilon="8")
     ideal, real = (accord.simulate(made.a, made.b, agreed, engine=e, seed=3) for e in ("ideal", engine))
     assert ids(ideal) == ids(real)
     assert ideal.comparisons == real.comparisons
@@ -155,27 +156,271 @@ def test_a_real_engine_in_simulation(engine: str) -> None:
 
 def test_tables_that_a_linkage_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too large ones; and people with more records than agreed, where a layout says whose record a row is."""
-    from accord.protocols import intersection
-
     made = generate_products(200, None, 1)
     who = pa.array([f"p{i // 3}" for i in range(200)])
     table, layout = made.a.append_column("who", who), Layout(person="who")
-    agreed = adjust(PRODUCTS, records_per_person=2)
-    assert accord.simulate(table, made.b, agreed).matches
+    two, three = (adjust(PRODUCTS, records_per_person=most) for most in (2, 3))
+    for agreed, given in ((two, None), (three, layout)):
+        assert accord.simulate(table, made.b, agreed, layout_a=given).matches
     with pytest.raises(DataError) as caught:
-        accord.simulate(table, made.b, agreed, layout_a=layout)
+        accord.simulate(table, made.b, two, layout_a=layout)
     assert {fault.place.rpartition(", ")[2] for fault in caught.value.faults} == {"column 'who'"}
-    assert accord.simulate(table, made.b, adjust(agreed, records_per_person=3), layout_a=layout).matches
     monkeypatch.setattr(intersection, "MOST_LINES", 100)
     with pytest.raises(UsageError):
         accord.simulate(made.a, made.b, adjust(PRODUCTS, protocol="psi"))
 
 
-def test_the_agreement_of_the_benchmark_on_febrl() -> None:
-    agreed = read_agreement(AGREEMENT)
-    assert len(agreed.passes) == 3
-    assert (agreed.to_toml().count("1.6"), agreed.to_toml().count("2^-40")) == (2, 2)
-    assert {name for spec in agreed.fields.values() for name in spec.sources} <= set(COLUMNS)
+# -- matches against the truth, counted slowly --------------------------------------------------------------
+
+PLAIN = """
+dice(given) >= 0.5 and dice(surname) >= 0.5 and (same(birth) or same(email)) or same(phone) and same(birth)
+"""
+PASSES = """
+[[blocking.pass]]
+name = "sex"
+cap = 3
+parts = [{ kind = "key", field = "sex" }]
+
+[[blocking.pass]]
+name = "birth"
+cap = 1
+parts = [{ kind = "key", field = "birth_year" }]
+
+[protocol]
+name = "routed"
+
+[disclose]
+"""
+
+
+def crowded() -> Agreement:
+    """Routed over keys that many share."""
+    return parse_agreement(re.sub(r"\[\[blocking.pass\]\].*?\[disclose\]", PASSES, text(), flags=re.S))
+
+
+def traced(known: Known, shown: int) -> tuple[Curve, list[int], list[int]]:
+    found = trace(known, shown)
+    assert found is not None
+    return found[0], found[1].tolist(), found[2].tolist()
+
+
+# -- the truth ---------------------------------------------------------------------------------------------
+
+
+def test_each_pair_counts_once() -> None:
+    def pairs(ids: str = "") -> pa.Table:
+        columns = [pa.array([pair[n] for pair in ids.split()], pa.string()) for n in (0, 1)]
+        return read_truth(pa.table(columns, ["id_a", "id_b"]))
+
+    found, true = pairs("a1 b2 b2 c9"), pairs("a1 b2 c3 d4 d4")
+    assert astuple(score(found, true)) == pytest.approx((4, 2 / 4, 2 / 3, 4 / 7))
+    assert score(pairs(), pairs()) == Scores(0, 1.0, 1.0, 1.0)
+    assert score(pairs("a1"), pairs("b2")) == Scores(1, 0.0, 0.0, 0.0)
+
+
+def test_true_pairs_are_rows_and_those_of_nobody_are_counted() -> None:
+    made = people()
+    more = pa.table({"id_a": ["A1", "nobody", "A1"], "id_b": ["nobody", "B1", "nobody"]})
+    pairs = made.truth.select(["id_a", "id_b"])
+    known = know(agree(), made, pa.concat_tables([pairs, pairs.slice(0, 9), more.cast(pairs.schema)]))
+    left, right = known.rows(known.true)
+    found = zip(known.a.ids.take(left).to_pylist(), known.b.ids.take(right).to_pylist(), strict=True)
+    assert set(found) == set(zip(*(pairs[name].to_pylist() for name in pairs.column_names), strict=True))
+    assert (len(known.true), known.unknown, known.true_pairs) == (72, 2, 74)
+    assert sorted({*known.missed, *known.found}) == sorted({*known.true, *known.false})
+
+
+def test_what_is_no_truth_is_refused() -> None:
+    made = people(20)
+    done = run(agree(), made)
+    with pytest.raises(DataError):
+        done.quality(made.a)
+    for truth, pairs in ((made.truth, -1), (3, 1)):
+        with pytest.raises(UsageError):
+            done.quality(truth, pairs=pairs)
+
+
+# -- the curve ---------------------------------------------------------------------------------------------
+
+
+def sums_of(known: Known) -> dict[int, int]:
+    """Of every pair that meets and fulfils the rest of the rule, slowly."""
+    graded = split(known.agreement.rule)
+    assert graded is not None
+    keys = np.arange(len(known.a) * len(known.b))
+    kept = keys[known.meets(keys) & holds(graded[1], known.tables, *known.rows(keys))]
+    sums = score_pairs(graded[0].comparisons, known.tables, *known.rows(kept))
+    return dict(zip(kept.tolist(), sums.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("rule", [SCORE, f"not missing(birth) and {SCORE}"])
+def test_every_point_is_what_that_threshold_finds(rule: str) -> None:
+    known = know(agree(rule), people())
+    sums, true = sums_of(known), set(known.true.tolist())
+    curve, below, above = traced(known, 5)
+    for point in curve.points:
+        found = {key for key, sum_ in sums.items() if sum_ >= point.threshold}
+        precision, recall = len(found & true) / len(found), len(found & true) / len(true)
+        assert point == Point(point.threshold, len(found), precision, recall, f1(precision, recall))
+    least = min(sum_ for key, sum_ in sums.items() if key in true)
+    assert [point.threshold for point in curve.points] == sorted(
+        {9} | {s for s in sums.values() if s >= least}
+    )
+    assert curve.at(curve.best).f1 == max(point.f1 for point in curve.points)
+    assert below == sorted((k for k in sums if sums[k] < 9), key=lambda k: (-sums[k], k not in true, k))[:5]
+    assert above == sorted((k for k in sums if sums[k] >= 9), key=lambda k: (sums[k], k in true, k))[:5]
+
+
+def test_a_better_threshold_is_named_and_of_equals_the_nearest() -> None:
+    """Of 30 people all true pairs weigh much, and nothing else comes near."""
+    made = people()
+    high, low = (traced(know(agree(rule), made), 0)[0] for rule in (SCORE.replace(">= 9", ">= 23"), SCORE))
+    assert high.best == low.best
+    assert high.at(23).f1 < high.at(high.best).f1
+    wide = agree("score(birth: same -> 80; email: same -> 1) >= 50")
+    curve, _, _ = traced(know(wide, people(30)), 0)
+    assert curve.best == 50
+    assert curve.at(50).f1 == curve.at(80).f1
+
+
+def test_edges_of_the_curve() -> None:
+    """All pairs without a blocking, nothing for a rule without a score, one point where nothing is true."""
+    agreed, made = adjust(agree(), protocol="all-pairs", greedy=False), people(40)
+    every, below, above = traced(know(agreed, made), 10_000)
+    assert len(below) + len(above) == 40 * 40
+    assert every.points[0].recall == 1
+    for rule in ("same(birth)", f"same(birth) or {SCORE}", f"not not {SCORE}"):
+        assert trace(know(agree(rule), made), 3) is None
+    curve, below, _ = traced(know(agree(), made, made.truth.slice(0, 0)), 2)
+    assert [(point.threshold, point.recall) for point in curve.points] == [(9, 1.0)]
+    assert len(below) == 2
+
+
+# -- pairs and fields --------------------------------------------------------------------------------------
+
+
+def test_a_pair_is_told_of_without_its_values() -> None:
+    made = people()
+    known = know(agree(), made)
+    told = known.describe(known.true)
+    cells = [dict(zip(t["id"].to_pylist(), t["email"].to_pylist(), strict=True)) for t in (made.a, made.b)]
+    for one in told:
+        values = [cells[0][one.id_a], cells[1][one.id_b]]
+        same = None not in values and values[0].lower() == values[1].lower()
+        assert ("email" in one.lacks) == (None in values)
+        assert ("email" in one.differs) == (not same and None not in values)
+        assert not set(one.differs) & set(one.lacks)
+        assert one.levels[3] == Weighed(("email",), *(("same(email)", 6) if same else ("otherwise", 0)))
+        assert one.score == sum(level.weight for level in one.levels)
+        assert one.accepted == (one.score >= 9)
+        assert one.true
+        assert all(value not in repr(one) for value in values if value is not None)
+    assert 0 < sum("email" in one.differs + one.lacks for one in told) < len(told)
+    found = {key for key, one in zip(known.true.tolist(), told, strict=True) if one.found}
+    assert found == set(known.found.tolist()) & set(known.true.tolist()) < set(known.true.tolist())
+    assert known.count_apart(known.true).tolist() == [len(one.differs) + len(one.lacks) for one in told]
+    assert known.fields == ("given", "surname", "birth", "email")
+
+
+def test_figures_by_field_are_those_of_the_pairs_that_are_apart_in_it() -> None:
+    known = know(agree(PLAIN), people(200))
+    quality = judge(known, 10_000)
+    told = [*known.describe(known.true), *known.describe(known.false)]
+    assert [one.field for one in quality.fields] == ["given", "surname", "birth", "email", "phone"]
+    assert {(one.score, one.levels) for one in told} == {(None, ())}
+    for one in quality.fields:
+        apart = [facts for facts in told if one.field in facts.differs + facts.lacks]
+        true, found = ([facts for facts in apart if getattr(facts, is_)] for is_ in ("true", "found"))
+        hits = [facts for facts in true if facts.found]
+        for some, differing, lacking in (
+            (true, one.differing, one.lacking),
+            (hits, one.differing_found, one.lacking_found),
+        ):
+            assert differing == sum(one.field in facts.differs for facts in some)
+            assert lacking == sum(one.field in facts.lacks for facts in some)
+        assert one.recall == len(hits) / len(true)
+        assert one.precision == (len(hits) / len(found) if found else 1)
+        assert one.false_agreeing == len(known.false) - sum(not facts.true for facts in apart)
+    assert quality.false == len(known.false)
+    assert any(0 < one.recall < 1 for one in quality.fields)
+    assert any(one.false_agreeing for one in quality.fields), "else the test says nothing of them"
+    odd = {name: [len(p.differs) + len(p.lacks) for p in pairs] for name, pairs in quality.pairs.items()}
+    assert odd["missed"] == sorted(odd["missed"])
+    assert odd["false"] == sorted(odd["false"], reverse=True)
+    assert len(odd["missed"]) == len(known.missed)
+
+
+@pytest.mark.parametrize("protocol", ["laplace", "all-pairs", "psi"])
+def test_every_missed_pair_has_one_reason(protocol: str) -> None:
+    known = know(adjust(agree(PLAIN), protocol=protocol), people(200))
+    missed = judge(known, 0).missed
+    found = set(known.true.tolist()) & set(known.found.tolist())
+    assert sum(asdict(missed).values()) == known.true_pairs - len(found)
+    told = known.describe(known.missed)
+    assert missed.refused == sum(one.meets and not one.accepted for one in told) > 0
+    assert missed.apart == sum(one.accepted and not one.meets for one in told)
+    assert (missed.apart > 0) == (protocol == "laplace")
+    assert (missed.passed_over > 0) == (protocol == "psi")
+
+
+def test_the_report_of_a_simulation_has_the_scores_of_its_pairs() -> None:
+    made = people(200)
+    done, ids = run(agree(PLAIN), made), made.truth.select(["id_a", "id_b"])
+    quality = done.quality(ids, pairs=1)
+    assert quality.scores == score(done.pairs, ids.cast(done.pairs.select(["id_a", "id_b"]).schema))
+    assert [one.name for one in quality.passes] == ["birth", "names", "phone"]
+    assert quality.curve is None
+    found = {name: [pair.found for pair in some] for name, some in quality.pairs.items()}
+    assert found == {"missed": [False], "false": [True]}
+    assert f"{quality.scores.truth_recall:.4f}" in repr(quality)
+    assert "id_a" not in repr(quality)
+
+
+# -- what a run compared -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [None, {}, {"prune": 40}])
+def test_the_curve_at_the_agreed_threshold_is_what_the_run_found(options: dict[str, Any] | None) -> None:
+    agreement = crowded() if options is None else adjust(agree(), **options)
+    made = people(120)
+    done = run(agreement, made)
+    quality = done.quality(made.truth, 10_000)
+    assert quality.curve is not None
+    point, scores = quality.curve.at(quality.curve.agreed), quality.scores
+    assert point.matches == done.matches
+    assert (point.precision, point.recall) == (scores.truth_precision, scores.truth_recall)
+    assert (quality.missed.not_compared > 0) == (options != {})
+    assert quality.missed.passed_over == 0
+    assert quality.passes[-1].recall_so_far < 1
+    for name, pairs in quality.pairs.items():
+        assert all(one.compared for one in pairs)
+        assert (
+            {(one.score or 0) >= 9 for one in pairs} == {one.accepted for one in pairs} == {name == "above"}
+        )
+    assert not any(one.compared for one in quality.missed_pairs if one.meets and one.accepted)
+
+
+def test_pairs_and_membership_agree_and_keep_the_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of crowded keys the pairs that the rule accepts are estimated."""
+    made = people(400)
+    done = run(crowded(), made)
+    pairs = [np.concatenate(rows) for rows in zip(*done.compared.pairs(), strict=True)]
+    rows = [grid.ravel() for grid in np.indices((done.records_a, done.records_b))]
+    has = done.compared.has(*rows)
+    assert sorted(zip(*(some.tolist() for some in pairs), strict=True)) == [
+        (a, b) for a, b in zip(rows[0][has].tolist(), rows[1][has].tolist(), strict=True)
+    ]
+    assert len(pairs[0]) <= done.comparisons
+    assert max(np.bincount(pairs[0])) <= 3 + 1
+    monkeypatch.setattr(pair, "_MOST_TRIED", 0)
+    estimate = run(crowded(), made)
+    assert (done.estimated, estimate.estimated) == (False, True)
+    assert estimate.matches == done.matches
+    assert estimate.all_matches == pytest.approx(done.all_matches, rel=0.3)
+    assert 0 < estimate.recall <= 1
+
+
+# -- at scale -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
