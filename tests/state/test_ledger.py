@@ -66,6 +66,8 @@ def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> No
     charged = ledger.charge(asked, giving(4, 0, 7), local, lambda given: RunParts({"bins": len(given.noise)}))
     assert charged.noise.tolist() == [4, 0, 7]
     assert charged.cost == TENTH.cost
+    shown = f"{replace(asked, place=b'secret')!r} {charged!r} {ledger.runs()!r}"
+    assert not any(secret in shown for secret in ("secret", "content", "[4, 0, 7]", "4, 0"))
     database = Database(path.parent)
     (row,) = Ledger(database).runs()
     assert (row.run, row.dataset, row.partner, row.agreement) == ("r1", "d", "p", b"agreement")
@@ -197,9 +199,12 @@ def test_another_table_under_a_snapshots_name_is_refused_without_a_trace(ledger:
             ledger.charge(other, never, NOW)
     assert [run.run for run in ledger.runs()] == ["r1"]
     # Under another blocking the bins are others, and another name or account has a table of its own.
-    others = (ask("r3", b"other place"), ask("r4", snapshot="t"), ask("r5", dataset="e"))
-    changed = (replace(other, snapshot=replace(other.snapshot, content=b"changed")) for other in others)
-    for number, other in enumerate((*changed, ask("r6", snapshot=None))):
+    others = [
+        ask("r3", b"other place", content=b"changed"),
+        ask("r4", snapshot="t", content=b"changed"),
+        ask("r5", dataset="e", content=b"changed"),
+    ]
+    for number, other in enumerate((*others, ask("r6", snapshot=None))):
         assert ledger.charge(other, giving(number), NOW).cost == TENTH.cost
 
 
@@ -291,14 +296,6 @@ def test_names_that_make_no_sense_are_refused(ledger: Ledger) -> None:
     with pytest.raises(UsageError):
         ledger.set_budget("n" * 101, Budget())
     ledger.set_budget("n" * 100, Budget())
-
-
-def test_noise_and_keys_are_not_shown_by_accident(ledger: Ledger) -> None:
-    asked = ask("r1", b"secret place", content=b"secret content")
-    charged = ledger.charge(asked, giving(31337), NOW)
-    shown = f"{asked!r} {charged!r} {ledger.runs()!r}"
-    assert "secret" not in shown
-    assert "31337" not in shown
 
 
 def test_damaged_noise_is_not_released_again(ledger: Ledger, path: Path) -> None:
