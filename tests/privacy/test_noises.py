@@ -344,7 +344,7 @@ def test_what_is_told_of_both_noises_is_what_they_come_to(scales: tuple[float, f
     [
         *(("geometric", epsilon, "1e-5", {}) for epsilon in (0, -1, "0", Fraction(0), 65, "no")),
         *(("geometric", 1, delta, {}) for delta in (0, 1, -0.1, 1.5, "2^-129", "no")),
-        *((name, "0.000001", "1e-5", {}) for name in ("geometric", "gaussian")),
+        *((name, "0.000001", "1e-5", {}) for name in (AUTO, *NOISES)),
         ("laplace", 1, "1e-5", {}),
         ("geometric", 1, "1e-5", {"bins_per_record": 0}),
         *(("geometric", 1, "1e-5", {"records_per_person": people}) for people in (0, 21)),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,11 +49,6 @@ def agreement(name: str, **options: Any) -> Agreement:
 
 def tables(agreed: Agreement) -> tuple[Records, Records]:
     return worlds.records(A_ROWS, agreed, "a"), worlds.records(B_ROWS, agreed, "b")
-
-
-def _table(rows: worlds.Rows, prefix: str) -> pa.Table:
-    x, y = zip(*rows, strict=True)
-    return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -222,11 +216,8 @@ def test_engines_sizes_and_resumes_are_answered_before_anything_is_sent(name: st
 @pytest.mark.parametrize("name", KINDS)
 def test_simulation_and_audit_need_no_name(name: str) -> None:
     agreed = agreement(name)
-    result = accord.simulate(_table(A_ROWS, "a"), _table(B_ROWS, "b"), agreed, seed=1)
+    result = accord.simulate(worlds.table(A_ROWS, "a"), worlds.table(B_ROWS, "b"), agreed, seed=1)
     assert result.precision == 1.0
     assert bool(result.leaks) == bool(PROTOCOLS[name].leaky)
     for side, promised in result.promises.items():
         assert (promised.epsilon is None) == (agreed.leakage(side).epsilon is None)
-
-
-# -- nobody else asks ---------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +17,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Seeded
 from accord.errors import AgreementError, PeerError, TooManyMatchesError
-from accord.fields.columns import Bits, Integers
+from accord.fields.columns import Integers
 from accord.protocols.parts import disclosed
 from accord.protocols.parts.bound import Most, MostRecords
 from accord.protocols.parts.disclosed import Coming, Disclosed, Shape, decode, encode, exchange, take
@@ -85,49 +84,6 @@ def test_damaged_bytes_are_refused_or_mean_something_sound(
     assert isinstance(hour, Integers)
     assert hour.values.max() <= 3
     assert back.slots.max() < shape.slots
-
-
-def lettered(made: Disclosed, word: int) -> Disclosed:
-    """The same with other bits of a text in each record."""
-    tag = made.fields["tag"]
-    assert isinstance(tag, Bits)
-    words = np.full((len(made), 1), word, np.uint64)
-    return replace(made, fields=dict(made.fields) | {"tag": replace(tag, words=words)})
-
-
-def without(made: Disclosed, name: str) -> Disclosed:
-    column = made.fields[name]
-    lacks = replace(column, present=np.array([True, False]))
-    return replace(made, fields=dict(made.fields) | {name: lacks})
-
-
-WRONG: dict[str, Callable[[Disclosed], Disclosed]] = {
-    "bits that are no letter": lambda made: lettered(made, 0b101),
-    "a letter after the end": lambda made: lettered(made, 0b001_000_001),
-    "a slot twice": lambda made: replace(made, slots=made.slots * 0),
-    "a slot that does not exist": lambda made: replace(made, slots=made.slots + len(made.slots)),
-    "an id twice": lambda made: replace(made, ids=made.ids.take(pa.array([0, 0]))),
-    "a missing id": lambda made: replace(made, ids=pa.array(["a", None], pa.large_string())),
-    "a missing value that no record may lack": lambda made: without(made, "hour"),
-}
-
-
-@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
-def test_records_that_cannot_be_are_refused(change: Callable[[Disclosed], Disclosed]) -> None:
-    made, shape = shown([fields.ROW, fields.ROW])
-    assert len(decode(encode(made), 2, shape)) == 2
-    with pytest.raises(PeerError):
-        decode(encode(change(made)), 2, shape)
-
-
-def test_a_missing_text_that_hides_something_is_refused() -> None:
-    made, shape = shown([ROW])
-    body = bytearray(encode(made))
-    note = len(body) - len(b"a") - 8 - 1
-    assert body[note] == 1
-    body[note] = 0
-    with pytest.raises(PeerError):
-        decode(bytes(body), 1, shape)
 
 
 @pytest.mark.parametrize("start", [bytes(100), b"\xff" * 2000, b"\1\0\0\0" * 500 + bytes(4000)])

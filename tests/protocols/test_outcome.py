@@ -51,23 +51,6 @@ def disclosed(rows: Rows, first: int) -> Disclosed:
     return Disclosed(np.ones(len(rows), np.int64), np.arange(len(rows)), *shown)
 
 
-points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=5)
-
-
-@given(st.lists(points, max_size=6), st.sampled_from([0, 3, 1 << 24]))
-def test_all_records_are_there_in_their_order(messages: list[Rows], most: int) -> None:
-    everyone, found = [row for message in messages for row in message], seen_by(AGREED, most)
-    for message in messages:
-        theirs = disclosed(message, len(found))
-        found.require_new(theirs)
-        found.add(theirs)
-    ids, columns = found.texts()
-    assert ids.to_pylist() == [f"r{i}" for i in range(len(everyone))]
-    assert columns.column_names == ["x", "y"]
-    assert [(int(row["x"]), int(row["y"])) for row in columns.to_pylist()] == everyone
-    assert found.fields() == {}
-
-
 def lies_in_file(some: Any) -> bool:
     """Whether an array is a view of a file that is mapped."""
     return isinstance(some, np.memmap) or (some is not None and lies_in_file(getattr(some, "base", None)))

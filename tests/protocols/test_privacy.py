@@ -26,7 +26,6 @@ from accord.protocols.registry import PROTOCOLS, protocol_named
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Wire, run_pair
 from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
 from tests.protocols import worlds
@@ -59,14 +58,13 @@ def shape(
     agreed: Agreement, a: worlds.Rows, b: worlds.Rows, slots: Slots, engine: Engine
 ) -> tuple[object, ...]:
     """All that has a size, a number or an order in A's view."""
-    entropy, wire = Seeded(9), Wire()
+    entropy = Seeded(9)
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
     own_b = OwnSide(Side.B, worlds.records(b, agreed, "B"), len(a), slots, entropy.stream("B"))
-    left, _ = run_pair(
-        worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), wire=wire
-    )
-    output = worlds.pairs_of_a(left), left.partner_ids.to_pylist()
-    return wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, *output
+    seen = views(agreed.task, own_a, own_b, engine)[Side.A]
+    found = seen.outcome
+    output = worlds.pairs_of_a(found), found.partner_ids.to_pylist()
+    return seen.sent, [*map(len, seen.received)], seen.rounds, found.comparisons, found.rounds, *output
 
 
 def neighbours(rng: np.random.Generator) -> tuple[worlds.Rows, worlds.Rows, worlds.Rows] | None:

@@ -39,21 +39,7 @@ from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.liars import refused
 from tests.protocols.views import View, views
-from tests.protocols.worlds import (
-    NOBODY,
-    Kept,
-    Pairs,
-    Point,
-    Points,
-    changed,
-    holds,
-    join,
-    meet,
-    one_to_one,
-    oracle,
-    routed,
-    run,
-)
+from tests.protocols.worlds import Pairs, Point, Points, changed, join, one_to_one, oracle, routed, run
 from tests.secure.engines import noted
 
 COUNT = {"answer": "count", "epsilon": "2"}
@@ -126,19 +112,6 @@ def covered_by(
     return np.flatnonzero(found.uncovered).tolist(), passes
 
 
-def keys_of(name: str, side: Side, p: Point) -> set[Any]:
-    """The keys of a record in a pass, on plain rows."""
-    x, y = p
-    match name:
-        case "x" | "y":
-            return {x if name == "x" else y} - {None}
-        case "both":
-            return {p} if None not in p else set()
-        case _:
-            near = [] if x is None else [x] if side is Side.A else [x - 1, x, x + 1]
-            return {w // 4 for w in near if 0 <= w <= 15}
-
-
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.none() | st.integers(0, 15), st.none() | st.integers(0, 2)), max_size=12),
@@ -152,7 +125,7 @@ def test_uncovered_is_as_the_theorem_has_it(
     """A record is covered if in every pass each of its keys is shared by at most `cap` records."""
     cap = caps[side is Side.B]
     agreed = routed(*names, caps=[{"A": caps[0], "B": caps[1]}, *[cap] * 2], cap=9)
-    owned = [[keys_of(name, side, row) for row in rows] for name in names]
+    owned = [[worlds.keys_of(name, side, row) for row in rows] for name in names]
     over = [{k for keys in each for k in keys if sum(k in other for other in each) > cap} for each in owned]
     found, passes = covered_by(agreed, side, rows)
     assert found == [
@@ -190,7 +163,7 @@ def test_the_condition_goes_with_the_promise(
     """The lister learns nothing of the asker where the asker alone learns the pairs. A refusal is seen by
     either, and what is charged is what is promised. Without a condition no record is uncovered, and those
     that find no place are counted all the same."""
-    agreed = changed(routed("x", over=over, cap=1), output=output, disclose=NOBODY)
+    agreed = changed(routed("x", over=over, cap=1), output=output, disclose=worlds.NOBODY)
     for side, condition in zip(Side, conditions, strict=True):
         told = agreed.leakage(side)
         assert (told.epsilon, told.unless) == (epsilon, UNLESS[condition])
@@ -202,11 +175,6 @@ def test_the_condition_goes_with_the_promise(
         assert passes == [("pass 1", 1, len(found), 2)]
 
 
-def table(rows: Sequence[Point], prefix: str) -> pa.Table:
-    x, y = (pa.array(column, pa.int64()) for column in zip(*rows, strict=True))
-    return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
-
-
 def test_full_keys_are_refused_if_agreed() -> None:
     """Before a linkage, and in a simulation."""
     rows: list[tuple[int, int]] = [(5, i % 2) for i in range(7)]
@@ -215,13 +183,13 @@ def test_full_keys_are_refused_if_agreed() -> None:
     strict.protocol.refuse_records(strict.task, Side.A, worlds.records(rows[:3], strict))
     for tables in ((rows, [(1, 1)]), ([(1, 1)], rows)):
         with pytest.raises(DataError) as caught:
-            accord.simulate(table(tables[0], "a"), table(tables[1], "b"), strict)
+            accord.simulate(worlds.table(tables[0], "a"), worlds.table(tables[1], "b"), strict)
         assert [one.place for one in caught.value.faults] == ["pass 'pass 1'"]
 
 
 def test_a_row_that_is_too_long_to_be_sealed_is_not_told_of_in_the_agreement() -> None:
     """Its length would be, if it were proposed for row_bytes as it is."""
-    agreed = changed(routed("x"), disclose=NOBODY, output={"to": "A"})
+    agreed = changed(routed("x"), disclose=worlds.NOBODY, output={"to": "A"})
 
     def told(length: int) -> str:
         rows = replace(worlds.records([(1, 1)], agreed), ids=pa.array(["i" * length], pa.large_string()))
@@ -292,7 +260,7 @@ def by_pass(passes: Sequence[str], a: Points, b: Points) -> Iterator[Pairs]:
             (i, j)
             for i in sorted(left)
             for j in sorted(right)
-            if holds(a[i], b[j]) and meet(name, a[i], b[j])
+            if worlds.holds(a[i], b[j]) and worlds.meet(name, a[i], b[j])
         ]
         yield found
         left -= {i for i, _ in found}
@@ -437,7 +405,7 @@ CASCADE = one_to_one(CUT)
 class Attempt:
     """A run, whole or from where one was cut."""
 
-    journals: dict[Side, Kept]
+    journals: dict[Side, worlds.Kept]
     pairs: Pairs
     said: set[bytes]
     """Everything that is masked, of both sides."""
@@ -447,7 +415,7 @@ class Attempt:
 def attempt(
     agreed: Agreement,
     mine: dict[Side, OwnSide],
-    journals: dict[Side, Kept],
+    journals: dict[Side, worlds.Kept],
     coins: Entropy,
     engine: Engine,
 ) -> Attempt:
@@ -480,7 +448,7 @@ def test_another_attempt_says_nothing_again(agreed: Agreement, kept: int, passes
     """All masks, keys and transfers are fresh; ranks and tokens are the run's. What it comes to is in
     tests/run/test_matrix.py."""
     mine, engine = worlds.sides(agreed, A_ROWS, B_ROWS), OtEngine()
-    whole = attempt(agreed, mine, {side: Kept() for side in Side}, Seeded("first"), engine)
+    whole = attempt(agreed, mine, {side: worlds.Kept() for side in Side}, Seeded("first"), engine)
     cut = {side: whole.journals[side].cut(kept, kept) for side in Side}
     again = attempt(agreed, mine, cut, Seeded("second"), engine)
     assert again.pairs == whole.pairs
@@ -510,7 +478,7 @@ def inner(mine: OwnSide) -> Any:
 
 def test_a_kept_answer_that_names_records_that_do_not_exist_is_refused() -> None:
     mine, engine = worlds.sides(CUT, A_ROWS, B_ROWS), IdealEngine()
-    whole = attempt(CUT, mine, {side: Kept() for side in Side}, Seeded("first"), engine)
+    whole = attempt(CUT, mine, {side: worlds.Kept() for side in Side}, Seeded("first"), engine)
     cut = {side: whole.journals[side].cut(2, 2) for side in Side}
     cut[Side.B if inner(mine[Side.B]).asks else Side.A].answers[1] = np.array([99, 1, 2], "<i8").tobytes()
     with refused():

@@ -11,25 +11,10 @@ from hypothesis import strategies as st
 
 from accord.fields.columns import Columns, Integers
 from accord.protocols.sharing import Sample
-from accord.rules.blocking.base import PassSpec, build_blocking
-from accord.rules.blocking.grid import GridSpec
-from accord.rules.blocking.key import KeySpec
-from accord.rules.blocking.passes import Pass
 from accord.side import Side
-from tests.protocols.worlds import agreement
+from tests.protocols import worlds
 
-AGREED = agreement()
-
-
-def by_key() -> Pass:
-    spec = PassSpec(parts=(KeySpec(kind="key", field="x"),))
-    return build_blocking([spec], AGREED.fields).passes[0]
-
-
-def by_cell() -> Pass:
-    grid = {"kind": "grid", "fields": ["x", "y"], "cell": "4", "style": "replicate", "reach": "1"}
-    spec = PassSpec(parts=(GridSpec.model_validate(grid),))
-    return build_blocking([spec], AGREED.fields).passes[0]
+BY_KEY, BY_CELL = worlds.routed("x", "square").plan.passes
 
 
 def sample(x: Sequence[int | None], y: Sequence[int] = (), size: int | None = None) -> Sample:
@@ -46,25 +31,25 @@ def sample(x: Sequence[int | None], y: Sequence[int] = (), size: int | None = No
 def test_sharers_are_the_records_of_a_key(values: list[int | None], cap: int) -> None:
     """A record without a key shares none, and counts in no place."""
     made, keys = sample(values), {*values} - {None}
-    sharers = made.sharers(by_key())
+    sharers = made.sharers(BY_KEY)
     counts = [0 if value is None else values.count(value) for value in values]
     assert sharers.counts.tolist() == counts
     assert sharers.over(cap).tolist() == [count > cap for count in counts]
     placed = sum(min(cap, values.count(key)) for key in keys)
     assert sharers.placed(cap) == pytest.approx(placed / sum(map(bool, counts)) if keys else 1)
     covered = [count <= cap for count in counts]
-    assert made.covered([(by_key(), cap)]) == pytest.approx(sum(covered) / len(covered) if covered else 1)
+    assert made.covered([(BY_KEY, cap)]) == pytest.approx(sum(covered) / len(covered) if covered else 1)
 
 
 def test_a_record_is_covered_if_it_is_in_every_pass() -> None:
     made = sample([1, 1, 2, 4, 5, 12], [1, 9, 5, 13, 13, 9])
     # Two share x, and two more a cell.
-    assert made.covered([(by_key(), 1), (by_cell(), 1)]) == pytest.approx(2 / 6)
-    assert made.covered([(by_key(), 2), (by_cell(), 2)]) == 1
+    assert made.covered([(BY_KEY, 1), (BY_CELL, 1)]) == pytest.approx(2 / 6)
+    assert made.covered([(BY_KEY, 2), (BY_CELL, 2)]) == 1
 
 
 def test_a_longer_table_is_expected_to_cover_less() -> None:
     x = np.random.default_rng(0).integers(0, 16, 40).tolist()
-    shares = [sample(x, size=size).covered([(by_key(), 4)]) for size in (20, 40, 50)]
+    shares = [sample(x, size=size).covered([(BY_KEY, 4)]) for size in (20, 40, 50)]
     assert shares[0] > shares[1] > shares[2]
-    assert sample(x, size=10**6).covered([(by_key(), 4)]) == 0
+    assert sample(x, size=10**6).covered([(BY_KEY, 4)]) == 0

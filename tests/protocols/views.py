@@ -29,6 +29,8 @@ class View:
     sent: tuple[int, ...]
     """The sizes of one's own."""
     outcome: Outcome
+    rounds: int
+    """In which messages went to and fro."""
 
 
 class _Tape(Wire):
@@ -46,7 +48,7 @@ def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View
     tape = _Tape()
     left, right = run_pair(run(task, a, engine), run(task, b, engine), wire=tape)
     return {
-        side: View(tuple(tape.said[side.other]), tuple(tape.sizes[side]), outcome)
+        side: View(tuple(tape.said[side.other]), tuple(tape.sizes[side]), outcome, tape.rounds)
         for side, outcome in ((Side.A, left), (Side.B, right))
     }
 

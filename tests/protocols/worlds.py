@@ -30,6 +30,9 @@ from accord.side import Side
 
 Rows = list[tuple[int, int]]
 """A record is a point (x, y) with 0 ≤ x, y ≤ 15; two of them match when they are at most 1 apart."""
+Point = tuple[int | None, int | None]
+Points = Sequence[Point]
+"""Records that may lack a value."""
 RULE = "euclidean(x, y) <= 1"
 WITHOUT_INDEX = f"not not {RULE}"
 """The same rule, in a form that offers nothing to look matches up by."""
@@ -73,17 +76,15 @@ def passes(*names: str) -> dict[str, Any]:
     return {"pass": [{"parts": [parts[name]]} for name in names]}
 
 
-def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:
-    table = pa.table(
-        {
-            "id": [f"{prefix}{i}" for i in range(len(rows))],
-            "x": pa.array([x for x, _ in rows], pa.int64()),
-            "y": pa.array([y for _, y in rows], pa.int64()),
-        }
-    )
+def table(rows: Points, prefix: str) -> pa.Table:
+    x, y = (pa.array([row[i] for row in rows], pa.int64()) for i in range(2))
+    return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
+
+
+def records(rows: Points, agreed: Agreement, prefix: str = "r") -> Records:
     # Both sides show the same columns here.
     shown = dict.fromkeys(name for side in Side for name in agreed.kept_columns(side))
-    return load_records(table, agreed.fields, agreed.salt, tuple(shown))
+    return load_records(table(rows, prefix), agreed.fields, agreed.salt, tuple(shown))
 
 
 def side(
@@ -145,20 +146,8 @@ def textbook(a: Rows, b: Rows) -> list[tuple[int, int]]:
     ]
 
 
-def compared(agreed: Agreement, a: Rows, b: Rows) -> set[tuple[int, int]]:
-    """The pairs of real records that the blocking brings together."""
-    from accord.rules.evaluate import Tables
-
-    left, right = records(a, agreed), records(b, agreed)
-    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
-    met = agreed.plan.compares(Tables(agreed.fields, left.columns, right.columns), i, j)
-    return set(zip(i[met].tolist(), j[met].tolist(), strict=True))
-
-
 # -- routed ------------------------------------------------------------------------------------------------
 
-Point = tuple[int | None, int | None]
-Points = Sequence[Point]
 Pairs = list[tuple[int, int]]
 PARTS: dict[str, dict[str, Any]] = {
     "x": {"kind": "key", "field": "x"},
@@ -211,23 +200,27 @@ def asking(agreed: Agreement, output: dict[str, Any], noise: str | None = None) 
     return changed(agreed, output=output | more, disclose=NOBODY)
 
 
+def keys_of(name: str, side: Side, p: Point) -> set[Any]:
+    """The keys of a record in a pass, on plain rows."""
+    x, y = p
+    match name:
+        case "x" | "y":
+            return {x if name == "x" else y} - {None}
+        case "both":
+            return {p} if x is not None and y is not None else set()
+        case "grid":
+            near = [] if x is None else [x] if side is Side.A else [x - 1, x, x + 1]
+            return {w // 4 for w in near if 0 <= w <= 15}
+        case _:
+            if x is None or y is None:
+                return set()
+            moves = [(0, 0)] if side is Side.A else [(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)]
+            return {((x + u) // 4, (y + v) // 4) for u, v in moves}
+
+
 def meet(name: str, p: Point, q: Point) -> bool:
     """Whether a record of A and one of B have a key of a pass in common."""
-    (x, y), (u, v) = p, q
-    match name:
-        case "x":
-            return x is not None and x == u
-        case "y":
-            return y is not None and y == v
-        case "both":
-            return None not in (x, y) and (x, y) == (u, v)
-        case "grid":
-            return None not in (x, u) and any(w // 4 == x // 4 for w in (u - 1, u, u + 1) if 0 <= w <= 15)  # type: ignore[operator]
-        case _:
-            if None in (x, y, u, v):
-                return False
-            near = [(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)]
-            return any((u + s) // 4 == x // 4 and (v + t) // 4 == y // 4 for s, t in near)  # type: ignore[operator]
+    return bool(keys_of(name, Side.A, p) & keys_of(name, Side.B, q))
 
 
 def holds(p: Point, q: Point) -> bool:

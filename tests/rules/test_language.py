@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from accord.fields.schema import FieldSpec
 from accord.rules import words as w
-from accord.rules.breakdown import break_down, score_rows, shorten
+from accord.rules.breakdown import break_down, is_short, score_rows, shorten, tell_shortly
 from accord.rules.check import rule_faults
 from accord.rules.lowering import lower
 from accord.rules.rule import (
@@ -318,6 +318,7 @@ def test_every_part_has_its_line() -> None:
         " or euclidean(r, s) <= 3 or hamming(p) <= 2 and within(q, 2 days) or score(dice(o) >= 0.8 -> 2) >= 1"
     )
     lines = break_down(rule)
+    assert (is_short(rule), re.findall(r"\d+", tell_shortly(rule))) == (False, ["9", "10"])
     assert [line.depth for line in lines] == [0, 1, 2, 3, 3, 1, 1, 1, 1, 1, 2, 2, 1]
     told = " ".join(line.words for line in lines) + lines[-1].rows[0].field
     assert all(re.search(rf"\b{name}\b", told) for name in fields_of(rule))
