@@ -1,11 +1,11 @@
-"""From a table to a draft: alike for every kind of table, without a cell behind it, and of a good quality."""
+"""From a table to a draft: alike for every kind of table, without a cell behind it, and of a good quality.
+Where agreed fields are found in a table, and `check`."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, replace
 from datetime import date
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,15 @@ import pytest
 
 import accord
 from accord.datasets.generated import Generated
-from accord.errors import AgreementError, DataError, DeclinedError, OutputError, UsageError
+from accord.datasets.people import whole_names
+from accord.errors import AgreementError, DataError, DeclinedError, OutputError, UnreadableError, UsageError
+from accord.preparing.draft import Draft
 from accord.preparing.suggesting import suggest_answers
 from accord.simulation.truth import score
 from tests import prepared
 from tests.planning.worlds import birth_key
 from tests.prepared import PARTIES, people, products, shape, true_pairs
+from tests.protocols.worlds import agreement
 from tests.run import worlds as linking
 
 TABLE = prepared.table("shop")
@@ -70,52 +73,35 @@ def test_every_verb_takes_every_kind_of_table(form: str, tmp_path: Path) -> None
 # -- what a draft follows from ------------------------------------------------------------------------------
 
 
-def texts_in(thing: object) -> list[str]:
-    """All texts that a value holds, however deep."""
-    if isinstance(thing, str) and not isinstance(thing, Enum):
-        return [thing]
-    if is_dataclass(thing):
-        return [text for one in fields(thing) for text in texts_in(getattr(thing, one.name))]
-    if isinstance(thing, dict):
-        return [text for pair in thing.items() for one in pair for text in texts_in(one)]
-    return [text for one in thing for text in texts_in(one)] if isinstance(thing, tuple | list) else []
-
-
 def test_a_draft_follows_from_answers_and_from_no_cell() -> None:
     proposal = accord.propose(TABLE)
-    answers = proposal.confirm(**GIVEN)
-    assert not {*texts_in(answers)} & CELLS
-    assert {"maker", "sku"} <= {*texts_in(answers)}
-    assert not {*texts_in(answers.answers)} & {"maker", "sku"}
-    assert {*texts_in(proposal)} >= CELLS, "the search would find one"
-    assert not any(cell in shape("shop").draft.text for cell in CELLS)
-
-
-SAID: dict[str, Any] = {
-    "cardinality": {"brand": "few", "title": "unique", "price": "unique"},
-    "copies": (1, 1),
-    "ranges": {"price": (0, 1000)},
-}
-"""All that a table may suggest."""
+    said = proposal.confirm(**GIVEN)
+    answers, confirmed, proposed = (str(asdict(one)) for one in (said.answers, said, proposal))
+    assert [cell for cell in CELLS if cell in confirmed + shape("shop").draft.text] == []
+    assert [name in text for text in (confirmed, answers) for name in ("'maker'", "'sku'")] == [True] * 2 + [
+        False
+    ] * 2
+    assert all(cell in proposed for cell in CELLS), "the search would find one"
 
 
 def test_tables_with_equal_answers_give_equal_drafts() -> None:
-    """Other columns in another order with other cells. `draft` is given nothing but the answers."""
+    """Other columns in another order with other cells. `draft` is given nothing but the answers. What a table
+    may suggest is guessed where it is not said."""
     words = {"Ware": ["Old lamp", "New lamp", "Desk 5"], "Firma": ["Canon", None, "Philips"]}
     other = pa.table({"Preis": ["1,20", "3", "x"], **words, "Nr": [7, 8, 9]})
     types = {"Nr": "id", "Ware": "text:title", "Firma": "category:brand", "Preis": "price"}
-    ours, theirs = (
-        accord.propose(table).confirm(types=kinds, **GIVEN, **SAID)
-        for table, kinds in ((TABLE, TYPES), (other, types))
-    )
-    assert ours.answers == theirs.answers
+    said: dict[str, Any] = {
+        "types": TYPES,
+        "cardinality": {"brand": "few", "title": "unique", "price": "unique"},
+        "copies": (1, 1),
+        "ranges": {"price": (0, 1000)},
+    }
+    proposal = accord.propose(TABLE)
+    ours = proposal.confirm(**GIVEN, **said).answers
+    assert ours == accord.propose(other).confirm(**GIVEN, **said | {"types": types}).answers
     (argument,) = inspect.signature(accord.draft).parameters.values()
     assert argument.annotation == "Confirmation"
-
-
-def test_unnamed_types_classes_and_limits_are_guessed() -> None:
-    proposal, said = accord.propose(TABLE), {"types": TYPES, **SAID}
-    assert not proposal.confirm(**GIVEN, **said).answers.as_guessed
+    assert not ours.as_guessed
     assert proposal.confirm(**GIVEN, **said | {"types": {"phone": "skip"}}).answers.as_guessed
     for name in said:
         lacking = {key: value for key, value in said.items() if key != name}
@@ -210,6 +196,168 @@ def test_a_draft_tells_its_recall_and_is_written_once(tmp_path: Path) -> None:
     draft.write(tmp_path, force=True)
 
 
+# -- where agreed fields are found --------------------------------------------------------------------------
+
+PARTNER = pa.table(
+    {
+        "Artikelnummer": [7, 8],
+        "Bezeichnung": ["Sony PSLX 350", "Bose"],
+        "Marke": ["SONY", "Bose"],
+        "Preis": ["1,5", "2"],
+    }
+)
+
+
+def agreed() -> accord.Agreement:
+    return shape("shop").agreement
+
+
+def test_the_partner_fits_its_own_columns() -> None:
+    fit = accord.propose(PARTNER).fit(agreed())
+    columns = {name: fit.layout.source(name).column for name in ("title", "brand", "price")}
+    assert (fit.layout.id, columns) == (
+        "Artikelnummer",
+        {"title": "Bezeichnung", "brand": "Marke", "price": "Preis"},
+    )
+    assert fit.layout.source("price").decimal == ","
+    assert "Marke" in fit._repr_html_()
+    assert accord.check(agreed(), PARTNER, party="B", layout=fit.layout).clean
+    renamed = PARTNER.rename_columns(["Artikelnummer", "words", "firm", "Preis"])
+    fit = accord.propose(renamed).fit(agreed(), types={"words": "text:title", "firm": "category:brand"})
+    assert fit.layout.source("brand").column == "firm"
+
+
+def test_fields_without_a_column_are_faults_with_their_candidates() -> None:
+    words = {"Angabe": ["some words", "of a kind"], "Lager": ["here and there", "more words"]}
+    for columns, near in (({"mail": ["a@b.example", "c@d.example"]}, []), (words, ["'Angabe'", "'Lager'"])):
+        with pytest.raises(DataError) as raised:
+            accord.propose(pa.table({"id": ["7", "8"], **columns})).fit(agreed())
+        faults = {fault.place: fault for fault in raised.value.faults}
+        assert [*faults] == ["field 'brand'", "field 'title'", "field 'price'"]
+        assert "COLUMN=category:brand" in faults["field 'brand'"].mend
+        assert all(name in faults["field 'brand'"].problem for name in near)
+        assert not any(name in faults["field 'price'"].problem for name in near)
+
+
+def test_a_field_is_absent_by_its_owners_word() -> None:
+    """Another coding of the same is no value of the field, though a column is called so."""
+    proposal = accord.propose(PARTNER)
+    fit = proposal.fit(agreed(), absent=["brand"])
+    assert fit.layout.source("brand").absent
+    assert "'Marke'" in str(fit)
+    few = proposal.fit(agreed(), absent=["brand", "title"])
+    assert few.layout.source("price").column == "Preis"
+    with pytest.raises(UsageError):
+        proposal.fit(agreed(), absent=["colour"])
+
+
+def test_a_layout_is_written_beside_its_file_or_into_a_folder(tmp_path: Path) -> None:
+    pa.csv.write_csv(TABLE, tmp_path / "shop.csv")
+    fit = accord.propose(tmp_path / "shop.csv").fit(shape("shop").draft)
+    path = fit.write()
+    assert path == tmp_path / "shop.csv.layout.toml"
+    assert accord.read_layout(str(path)) == fit.layout
+    with pytest.raises(OutputError):
+        fit.write()
+    assert fit.write(force=True) == path
+    no_file = accord.propose(TABLE).fit(shape("shop").draft)
+    with pytest.raises(UsageError):
+        no_file.write()
+    (tmp_path / "other").mkdir()
+    assert accord.read_layout(no_file.write(tmp_path / "other")).source("brand").column == "maker"
+
+
+def test_unreadable_cells_are_faults_or_count_as_empty(tmp_path: Path) -> None:
+    broken = TABLE.set_column(3, "price", pa.array(["1e", "two", "x"]))
+    with pytest.raises(DataError) as raised:
+        accord.propose(broken).fit(shape("shop").draft)
+    assert {fault.place.partition(",")[0] for fault in raised.value.faults} == {"column 'price'"}
+    assert "`missing_values=`" in raised.value.__notes__[-1]
+    fit = accord.propose(broken, layout=accord.Layout(unreadable="empty")).fit(shape("shop").draft)
+    assert all(number in str(fit) for number in ("'price'", "2 of 3"))
+    assert accord.check(agreed(), broken, layout=fit.layout).clean
+    (tmp_path / "l.toml").write_text(fit.layout.to_toml())
+    assert accord.read_layout(tmp_path / "l.toml").unreadable == "empty"
+    assert "unreadable" not in accord.Layout().to_toml()
+
+
+def test_passes_that_an_absent_field_or_a_crowd_makes_useless_are_told() -> None:
+    made = people(600).a
+    fit = accord.propose(made).fit(birth_key(), absent=["birth"])
+    assert any("1 pass of 1" in line and "birth" in line for line in fit.told)
+    key = {"kind": "key", "field": "birth", "buckets": 10}
+    changes = {"expected": {"A": 600, "B": 600}, "blocking": [key]}
+    agreed = accord.Agreement.model_validate(birth_key().model_dump(mode="json") | changes)
+    of_people = replace(shape("people").draft.made, agreement=agreed)
+    crowd = made.set_column(made.column_names.index("birth"), "birth", pa.array(["1950-01-31"] * 600))
+    for rows, crowded in ((made, False), (crowd, True)):
+        proposal = accord.propose(rows)
+        fit = proposal.fit(Draft(of_people, proposal.confirm(records=(600, 600))))
+        assert any("`ranges=`" in line for line in fit.told) == crowded
+
+
+# -- check --------------------------------------------------------------------------------------------------
+
+
+def test_a_clean_check_has_its_layout_and_says_who_learns_what() -> None:
+    price = {"column": "price", "decimal": ".", "missing": ["unknown"]}
+    layout = accord.Layout(id="sku", columns={"brand": "maker", "price": price})  # type: ignore[dict-item]
+    check = accord.check(agreed(), TABLE, party="north", layout=layout)
+    check.require_clean()
+    assert (check.faults, check.layout, check.records) == ((), layout, 3)
+    assert check.learned_about[accord.Side.A] == tuple(accord.learned_about(agreed(), accord.Side.A))
+    assert all("3 records" in shown for shown in (repr(check), str(check)))
+    assert all(line in str(check) for line in check.learned_about[accord.Side.A])
+    assert "north" in check._repr_html_()
+
+
+def test_all_faults_are_shown_and_none_is_raised() -> None:
+    """Rows and columns are named, values are not. Who learns what does not depend on the table."""
+    rows = pa.table({"id": ["a", "a", None], "x": [1, 99, 3], "y": ["1", "two", None]})
+    check = accord.check(agreement(), rows, party="A")
+    assert (check.clean, check.layout) == (False, None)
+    places = [fault.place for fault in check.faults]
+    assert all(any(f"'{name}'" in place for place in places) for name in ("id", "x", "y"))
+    shown = str(check) + repr(check) + check._repr_html_()
+    assert [word in shown for word in ("'id'", "two", "bob")] == [True, False, True]
+    with pytest.raises(DataError) as raised:
+        check.require_clean()
+    assert raised.value.faults == check.faults
+
+
+def test_a_check_finds_out_how_a_file_is_written(tmp_path: Path) -> None:
+    assert (accord.check(agreement()).records, accord.check(agreement()).clean) == (None, True)
+    path = tmp_path / "a.csv"
+    path.write_text("id;x;y\n1;1;1\n2;9;9\n")
+    check = accord.check(agreement(), path)
+    assert check.layout is not None
+    assert check.layout.delimiter == ";"
+    for argument in ("`layout=`", "`party=`"):
+        assert any(argument in line for line in check.advice)
+
+
+def test_dates_of_two_readings_are_a_fault_until_named() -> None:
+    made, days = people(2).a, pa.array(["01/02/1980", "03/04/1981"])
+    rows = made.set_column(made.column_names.index("birth"), "birth", days)
+    check = accord.check(birth_key(), rows)
+    assert "birth='%d/%m/%Y'" in check.faults[0].mend
+    named = accord.check(birth_key(), rows, dates={"birth": "%d/%m/%Y"})
+    assert named.layout is not None
+    assert named.layout.source("birth").format == "%d/%m/%Y"
+
+
+def test_errors_that_are_no_faults_of_the_data_are_raised(tmp_path: Path) -> None:
+    rows, intersection = linking.table(linking.A_ROWS, "a"), accord.adjust(agreement(), protocol="psi")
+    for error, agreed, data, given in (
+        (UsageError, agreement(), rows, {"party": "carol"}),
+        (UsageError, agreement(), rows, {"layout": accord.Layout(columns={"z": "x"})}),
+        (UnreadableError, agreement(), tmp_path / "nothing.csv", {}),
+        (AgreementError, intersection, rows, {}),
+    ):
+        with pytest.raises(error):
+            accord.check(agreed, data, **given)  # type: ignore[arg-type]
+
+
 # -- suggestions --------------------------------------------------------------------------------------------
 
 TODAY = date(2026, 11, 19)
@@ -243,18 +391,14 @@ def test_classes_and_limits_are_coarse() -> None:
 
 
 def test_a_table_refutes_a_class_and_copies() -> None:
-    plain = birth_key().model_dump(mode="json") | {"expected": {"A": 200, "B": 200}}
+    plain, made = birth_key().model_dump(mode="json"), people(200).a
     plain["fields"]["postcode"]["cardinality"] = "thousands"
-    agreed, made, ids = (
-        accord.Agreement.model_validate(plain),
-        people(200).a,
-        pa.array([*map(str, range(200))]),
-    )
+    agreed = accord.Agreement.model_validate(plain | {"expected": {"A": 200, "B": 200}})
     assert accord.check(agreed, made, party="A").clean
     one_town = made.set_column(made.column_names.index("postcode"), "postcode", pa.array(["10115"] * 200))
     (of_class,) = accord.check(agreed, one_town, party="A").faults
     assert of_class.place == "field 'postcode'"
-    four = made.take([row // 4 for row in range(200)]).set_column(0, "id", ids)
+    four = made.take([row // 4 for row in range(200)]).set_column(0, "id", made["id"])
     (of_copies,) = accord.check(agreed, four, party="B").faults
     assert "--copies" in of_copies.mend
 
@@ -268,9 +412,7 @@ def f1_out_of_the_box(made: Generated, records: int) -> float:
     draft = accord.draft(proposal.confirm(records=(records, records)))
     own, partner = proposal.fit(draft).layout, accord.propose(made.b).fit(draft.agreement).layout
     found = accord.simulate(made.a, made.b, draft.agreement, seed=1, layout_a=own, layout_b=partner)
-    f1 = score(found.found.ids(), true_pairs(made)).truth_f1
-    assert f1 is not None
-    return f1
+    return score(found.found.ids(), true_pairs(made)).truth_f1 or 0.0
 
 
 @pytest.mark.parametrize(("generate", "bar"), [(people, 0.94), (products, 0.95)])
@@ -292,15 +434,9 @@ def test_a_draft_out_of_the_box_finds_larger_sets(generate: Any, bar: float) -> 
 @pytest.mark.slow
 def test_whole_names_are_found_by_passes() -> None:
     made = people(600, seed=6)
-    whole = []
-    for table in (made.a, made.b):
-        names = [
-            " ".join(filter(None, pair))
-            for pair in zip(*(table[one].to_pylist() for one in ("given", "surname")), strict=True)
-        ]
-        whole.append(table.append_column("name", pa.array(names)))
+    whole = [table.append_column("name", whole_names(table)) for table in (made.a, made.b)]
     agreed = prepared.draft("name birth postcode phone", (20_000, 20_000)).agreement
     assert len(agreed.passes) >= 2
-    scores = score(accord.simulate(whole[0], whole[1], agreed, seed=1).found.ids(), true_pairs(made))
+    scores = score(accord.simulate(*whole, agreed, seed=1).found.ids(), true_pairs(made))
     assert scores.truth_recall >= 0.7
     assert scores.truth_precision >= 0.95
