@@ -48,7 +48,7 @@ def go_on(folder: Path, name: str) -> None:
 
 
 def die(folder: Path, every: str) -> None:
-    """For every instruction of a charge, in steps, fork a child that charges one run and kills itself there."""
+    """For every instruction of a charge, in steps, fork a child that charges a run and dies there."""
     whole = _fork(folder, "whole", 0)[1][0]
     results = [[f"v-{at}", *_fork(folder, f"v-{at}", at)] for at in range(1, whole + 11, int(every))]
     print(json.dumps([whole, results]))  # noqa: T201

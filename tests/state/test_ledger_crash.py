@@ -24,11 +24,9 @@ from tests.state.charges import TENTH, ask, charge
 
 
 def start(mode: str, folder: Path, argument: object) -> subprocess.Popen[str]:
-    command, pipe = (
-        [sys.executable, "-m", "tests.state.charges", mode, folder, f"{argument}"],
-        subprocess.PIPE,
-    )
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2])
+    command, pipe = [sys.executable, "-m", "tests.state.charges", mode], subprocess.PIPE
+    words = [*command, str(folder), str(argument)]
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2])
     assert process.stdin is not None
     print("go", file=process.stdin, flush=True)
     return process

@@ -165,16 +165,13 @@ def test_a_target_is_a_file_or_an_address_and_the_same_from_any_folder(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.sqlite").touch()
     (tmp_path / "link").symlink_to("own.sqlite")
-    kept, server = (
-        settled(as_target("out", "sqlite:link?table=some pairs")),
-        "postgres:there?table=p&schema=o",
-    )
-    assert kept == f"sqlite:{tmp_path.resolve()}/own.sqlite?table=some pairs"
-    assert settled(as_target("out", kept)) == kept
-    assert settled(Path("pairs.csv")) == str(tmp_path.resolve() / "pairs.csv")
-    assert settled(as_target("out", server)) == server
-    assert folder_of(as_target("out", kept)) == folder_of(Path("pairs.csv")) == tmp_path.resolve()
-    assert folder_of(as_target("out", server)) is None
+    kept = settled(as_target("out", "sqlite:link?table=a b"))
+    server = as_target("out", "postgres:there?table=p&schema=o")
+    assert kept == f"sqlite:{tmp_path}/own.sqlite?table=a b" == settled(as_target("out", kept))
+    assert settled(Path("pairs.csv")) == f"{tmp_path}/pairs.csv"
+    assert as_target("out", settled(server)) == server
+    assert folder_of(as_target("out", kept)) == folder_of(Path("pairs.csv")) == tmp_path
+    assert folder_of(server) is None
 
 
 # -- tables of databases ----------------------------------------------------------------------------------
@@ -385,10 +382,10 @@ def test_what_a_postgresql_server_refuses(postgres: Server, monkeypatch: pytest.
 
 def test_no_word_of_the_driver_is_repeated() -> None:
     """A state, or its class, has words of its own."""
-    told = set()
+    reasons = set()
     for state in ("53100", "42501", "40P01", "57P01", "28P01", "25006", "3F000", "XX000", None):
         error = RuntimeError("FATAL canary host=there password=canary")
         error.sqlstate = state  # type: ignore[attr-defined]
-        told.add(_reason(error))
-    assert len(told) == 9
-    assert not any("canary" in words for words in told)
+        reasons.add(_reason(error))
+    assert len(reasons) == 9
+    assert not any("canary" in reason for reason in reasons)
