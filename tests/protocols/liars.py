@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols import confirm, linkage
 from accord.protocols.parts.outcome import Outcome
@@ -30,9 +29,7 @@ def lie(
     engine: Any = None,
 ) -> None:
     """Run with a side B whose `GreedyClean` or `DiscloseAtEnd` a test has changed; A must notice."""
-    entropy, chosen = Seeded(3), engine or IdealEngine()
-    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
+    own, chosen = worlds.sides(agreed, a, b, 3), engine or IdealEngine()
 
     def lying(honest: Any) -> Callable[..., Any]:
         def make(*args: Any) -> Any:
@@ -46,7 +43,7 @@ def lie(
     with pytest.MonkeyPatch.context() as patch:
         for name in ("GreedyClean", "DiscloseAtEnd"):
             patch.setattr(linkage, name, lying(getattr(linkage, name)))
-        run_pair(worlds.run(agreed.task, own_a, chosen), worlds.run(agreed.task, own_b, chosen))
+        run_pair(*(worlds.run(agreed.task, mine, chosen) for mine in own.values()))
 
 
 Change = Callable[[bytes], bytes]
@@ -99,10 +96,8 @@ def run_altered(
     agreed: Agreement, side: Side, number: int, change: Change, engine: Engine
 ) -> tuple[Outcome, Outcome]:
     """A asks, B lists, and a message of one of them is changed; A has two matches."""
-    entropy = Seeded(1)
-    own_a = worlds.side(agreed, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
-    own_b = worlds.side(agreed, Side.B, [(1, 1), (5, 5), (14, 14)], entropy, partner=3)
-    a, b = worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine)
+    own = worlds.sides(agreed, [(1, 1), (5, 5), (9, 9)], [(1, 1), (5, 5), (14, 14)], 1)
+    a, b = (worlds.run(agreed.task, mine, engine) for mine in own.values())
     if side is Side.A:
         return run_pair(altered(a, number, change), b)
     return run_pair(a, altered(b, number, change))

@@ -227,35 +227,28 @@ def test_a_pair_that_was_found_several_times_is_named_once() -> None:
 # -- ten million -------------------------------------------------------------------------------------------
 
 
-def own_table(agreed: Agreement, which: Side, numbers: np.ndarray, values: np.ndarray) -> OwnSide:
-    """A side whose records have these numbers for ids, and values; made without a list of them."""
-    ids = pa.array(numbers).cast(pa.large_string())
-    column = Integers(values[numbers], np.ones(len(numbers), np.bool_))
-    records = Records(ids, {"x": column}, pa.table({}))
-    nothing = np.zeros(1, np.int64)
-    entropy = Seeded("ten million").stream(which.value)
-    return prepare(agreed.task, which, records, len(numbers), nothing, entropy)
-
-
 @pytest.mark.slow
 def test_ten_million_each_have_no_false_pair_and_lack_none() -> None:
     """With the real function, both sides in one process, in bounded memory; progress is told by parts."""
     count, shared = 10**7, 10**6
     number = {"type": "number", "min": 0, "max": (1 << 40) - 1, "step": 1}
-    changed = {"fields": {"x": number}, "rule": "same(x)", "disclose": {}}
-    agreed = Agreement.model_validate(EQUAL.model_dump(mode="json") | changed)
-    rng, told, before = np.random.default_rng(1), [0], peak_mib()
+    agreed = worlds.changed(EQUAL, fields={"x": number}, rule="same(x)", disclose=worlds.NOBODY)
+    rng, told, before, own = np.random.default_rng(1), [0], peak_mib(), list[OwnSide]()
     # Distinct, whatever is drawn: an odd number times 0, 1, 2, … modulo a power of two.
     values = np.arange(2 * count - shared) * int(rng.integers(1 << 38) * 2 + 1) % (1 << 40)
     left, right = rng.permutation(count), rng.permutation(np.arange(count - shared, 2 * count - shared))
+    for side, numbers in zip(Side, (left, right), strict=True):
+        # Without a list of them.
+        column = Integers(values[numbers], np.ones(count, np.bool_))
+        records = Records(pa.array(numbers).cast(pa.large_string()), {"x": column}, pa.table({}))
+        nothing, entropy = np.zeros(1, np.int64), Seeded("ten million").stream(side.value)
+        own.append(prepare(agreed.task, side, records, count, nothing, entropy))
 
     def watch(status: Status) -> None:
         told[0] += 1
 
-    own_a = replace(own_table(agreed, Side.A, left, values), watch=watch)
-    own_b = own_table(agreed, Side.B, right, values)
-    engine = OtEngine()
-    out, _ = run_pair(run(agreed.task, own_a, engine), run(agreed.task, own_b, engine))
+    own[0], engine = replace(own[0], watch=watch), OtEngine()
+    out, _ = run_pair(*(run(agreed.task, mine, engine) for mine in own))
     partner = np.asarray(out.partner_ids.cast(pa.int64()))
     assert np.array_equal(left[out.own], partner[out.partner])
     assert np.array_equal(np.sort(partner), np.arange(count - shared, count))

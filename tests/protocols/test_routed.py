@@ -38,7 +38,7 @@ from accord.side import Side
 from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.liars import refused
-from tests.protocols.views import View, views
+from tests.protocols.views import View, views_of
 from tests.protocols.worlds import Pairs, Point, Points, changed, join, one_to_one, oracle, routed, run
 from tests.secure.engines import noted
 
@@ -334,11 +334,6 @@ OTHERS: list[Point] = [(5, 1), (0, 15), (1, 14), (8, 1), (None, None), (None, 9)
 """What may stand in place of a record that matches nothing; also in a key with others, or in none."""
 
 
-def both_views(agreed: Agreement, a: Points, b: Points) -> dict[Side, View]:
-    own = worlds.sides(agreed, a, b, seed=1)
-    return views(agreed.task, own[Side.A], own[Side.B], IdealEngine())
-
-
 def opened(view: View) -> tuple[bytes, ...]:
     """What a side receives, without the commitments, which hide the table, and the confirmation, whose digest
     is under a fresh key."""
@@ -350,13 +345,13 @@ def test_the_lister_receives_the_same_bytes_whatever_else_the_asker_has(asker: S
     """With coins that are the same and everything in the clear: tokens and records of what matches."""
     plain = routed("x", "y", cap=4, asks=asker.value)
     for agreed in (plain, one_to_one(plain)):
-        first = both_views(agreed, A_ROWS, B_ROWS)[asker.other]
+        first = views_of(agreed, A_ROWS, B_ROWS, 1)[asker.other]
         assert any(len(message) for message in opened(first))
         for other in OTHERS:
             a, b = [*A_ROWS], [*B_ROWS]
             (a if asker is Side.A else b)[3] = other
             assert oracle(("x", "y"), a, b) == oracle(("x", "y"), A_ROWS, B_ROWS)
-            assert opened(both_views(agreed, a, b)[asker.other]) == opened(first)
+            assert opened(views_of(agreed, a, b, 1)[asker.other]) == opened(first)
 
 
 @pytest.mark.usefixtures("quick")

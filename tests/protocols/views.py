@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded
 from accord.protocols.base import Task
 from accord.protocols.lines import LINE
 from accord.protocols.parts.outcome import Outcome
@@ -55,10 +54,8 @@ def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View
 
 def views_of(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int) -> dict[Side, View]:
     """What both sides see with these tables and coins."""
-    entropy = Seeded(seed)
-    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
-    return views(agreed.task, own_a, own_b, IdealEngine())
+    own = worlds.sides(agreed, a, b, seed)
+    return views(agreed.task, own[Side.A], own[Side.B], IdealEngine())
 
 
 def require_one_shape(agreed: Agreement, sizes: tuple[int, int]) -> None:
