@@ -95,7 +95,7 @@ def test_every_refusal_that_depends_on_the_data_is_named(agreed: Agreement, of_a
 
 
 def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
-    """Alone the side that asks sees where a pair met; in a cascade both see where it first met."""
+    """Alone the side that asks sees where a pair met. A bound on matches is told of its side."""
     plain = routed(protocol={"name": "routed", "asks": "A"})
     cascade = plain.model_copy(update={"one_to_one": "pairs"})
     lines = [[len(one.leakage(side).guarantee.of_matches) for side in Side] for one in (plain, cascade)]
@@ -104,9 +104,6 @@ def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
         assert {*learned_about(cascade, side)} >= {*cascade.leakage(side).guarantee.of_matches}
     one_sided = cascade.model_copy(update={"output": Output(to="A")})
     assert not one_sided.task.protocol.cascades(one_sided.task)
-
-
-def test_a_bound_on_matches_is_told_of_the_side_that_has_it() -> None:
     bounded = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
     assert [("50%" in told(bounded, side)) for side in Side] == [True, False]
     lines = [len(learned_about(bounded, side)) - len(learned_about(agreement(), side)) for side in Side]

@@ -123,7 +123,7 @@ def test_what_is_agreed_reaches_the_protocol_and_the_engine() -> None:
     assert {*PEOPLE.bounds} == {*Side}, "a starter proposes bounds"
 
 
-def test_a_changed_copy_remembers_nothing() -> None:
+def test_a_changed_copy_remembers_nothing_and_is_shown_escaped() -> None:
     assert (PRODUCTS.plan.bins, len(PRODUCTS.digest)) == (496, 64)
     copy = PRODUCTS.model_copy(update={"blocking": PRODUCTS.passes[0].parts[:1]})
     assert copy.plan.bins == 31
@@ -132,6 +132,12 @@ def test_a_changed_copy_remembers_nothing() -> None:
     assert passes.plan.bins == 300 + 16
     assert [len(one.name.split()) for one in passes.plan.passes] == [3, 2]
     assert passes.blocking_fields == ("day", "brand")
+    assert repr(PRODUCTS) == str(PRODUCTS)
+    shown = PRODUCTS._repr_html_()
+    for fact in ("north-shop", "south-shop", "laplace", PRODUCTS.digest[:16]):
+        assert fact in repr(PRODUCTS)
+        assert fact in shown
+    assert "&lt;= 5" in shown, "every text is escaped"
 
 
 def test_the_schema_in_the_docs_is_the_models() -> None:
@@ -170,15 +176,6 @@ def test_every_difference_is_named() -> None:
     assert len(own) + len(other) < 200, "of a score what differs is told, not the whole"
 
 
-def test_at_first_sight() -> None:
-    assert repr(PRODUCTS) == str(PRODUCTS)
-    shown = PRODUCTS._repr_html_()
-    for fact in ("north-shop", "south-shop", "laplace", PRODUCTS.digest[:16]):
-        assert fact in repr(PRODUCTS)
-        assert fact in shown
-    assert "&lt;= 5" in shown, "every text is escaped"
-
-
 # -- recipes and placement --------------------------------------------------------------------------------
 
 
@@ -214,7 +211,8 @@ def test_a_recipe_is_agreed_on_and_none_is_not_written() -> None:
     assert names == ("day", "brand", "title", "maker"), "a layout maps columns, not what is made of them"
 
 
-def test_where_records_fall_depends_on_the_recipes_of_the_blocking() -> None:
+def test_where_records_fall_depends_on_the_recipes_of_the_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade that reads a letter in another way everybody draws anew, not only who has it."""
     silent = PRODUCTS.task.placement
     assert with_field("brand", **{"from": "brand"}).task.placement == silent
     for options in ({"from": "maker"}, {"clean": ["accents"]}, {"missing_values": ["none"]}):
@@ -230,10 +228,6 @@ def test_where_records_fall_depends_on_the_recipes_of_the_blocking() -> None:
     assert placed(12) == placed(13)
     assert placed(12, other="skip") != placed(13, other="skip"), "letters that leave a record out"
     assert placed(12, missing="skip") == placed(13, missing="skip")
-
-
-def test_a_placement_by_texts_names_how_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an upgrade that reads a letter in another way everybody draws anew, not only who has it."""
     by_numbers = places_agreement()
     before = PRODUCTS.task.placement, by_numbers.task.placement
     monkeypatch.setattr(vectors, "texts_digest", lambda: b"other libraries")
@@ -290,23 +284,18 @@ def test_no_damage_to_a_line_gives_a_traceback(line: str, other: str) -> None:
         parse_agreement(TEXT.replace(line, other, 1))
 
 
-def test_a_rule_that_the_agreed_engine_cannot_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_is_judged_with_the_engine_and_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulation may try others. Greedy shows a made field by itself or with its columns."""
     monkeypatch.setattr("accord.secure.garbled.boolean.MOST_WIRES", 40)
     text = TEXT.replace('engine = "ot"', 'engine = "dual"').replace("greedy = true", "greedy = false")
     (fault,) = faults(text)
     assert fault.startswith(f"line {line_of('engine =', text)}")
     assert "40" in fault
     parse_agreement(text, simulated=True)
-
-
-def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
     assert parse_agreement(changed('name = "psi"', blocking=False), simulated=True).protocol.name == "psi"
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
     with pytest.raises(AgreementError):
         parse_agreement(denied, simulated=True)
-
-
-def test_greedy_shows_a_made_field_by_itself_or_with_its_columns() -> None:
     made = TEXT.replace('encoder = "paper"', 'encoder = "paper"\nfrom = "title"')
     for shown in ('"name"', '"title"'):
         parse_agreement(made.replace('["day", "brand", "name"]', f'["day", "brand", {shown}]'))

@@ -18,7 +18,6 @@ import pytest
 import typer
 
 from accord.cli import app
-from accord.cli.steps import STEPS
 from accord.cli.words import as_options
 from accord.workers.resources import count_cores
 from tests.cli.terminal import accord
@@ -61,11 +60,6 @@ def test_help_is_tidy_and_ends_with_an_example_that_can_be_typed(
     assert tuple(typed[: len(words)]) == words
     called = max((known for known in COMMANDS if tuple(typed[: len(known)]) == known), key=len)
     COMMANDS[called].make_context(name, typed[len(called) :])
-
-
-def test_the_steps_have_every_command_once() -> None:
-    named = [name for names in STEPS.values() for name in names]
-    assert sorted(named) == sorted(words[0] for words in COMMANDS if len(words) == 1)
 
 
 def test_the_command_line_imports_nothing_heavy() -> None:

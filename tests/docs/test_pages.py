@@ -180,16 +180,13 @@ def test_messages_are_drawn_in_their_order_and_words_escaped() -> None:
     assert draw_cost(results) != draw_cost(results.replace("5085440177", "6085440177"))
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_a_line_that_is_no_step_is_refused() -> None:
+    for text, line in (
         (HEAD + "C -> B: who\n", "line 4"),
         (HEAD + "A => B: how\n", "line 4"),
         ("title T\nA: too early\n", "line 2"),
         (HEAD + "loop for ever\nA: x\n", "end"),
         (HEAD + "A: x\nend\n", "end"),
-    ],
-)
-def test_a_line_that_is_no_step_is_refused(text: str, line: str) -> None:
-    with pytest.raises(ValueError, match=line):
-        parse(text)
+    ):
+        with pytest.raises(ValueError, match=line):
+            parse(text)

@@ -369,7 +369,7 @@ def test_any_header_is_read_as_it_is_written_or_refused(content: bytes) -> None:
     assert encode_header(frame.kind, frame.length) == content
 
 
-def test_both_meet_and_name_the_run_alike() -> None:
+def test_both_meet_name_the_run_alike_and_exchange_sizes() -> None:
     wire = Wire()
     to_a, to_b = run_pair(greet(A, AGREED, True), greet(B, AGREED, False), wire=wire)
     assert (to_a, to_b) == (B, A)
@@ -378,6 +378,7 @@ def test_both_meet_and_name_the_run_alike() -> None:
     assert run_name(A, replace(B, nonce=b"c" * 32)) != run_name(A, B)
     assert isinstance(next(greet(A, AGREED, True)), Send), "who listens speaks first"
     assert isinstance(next(greet(A, AGREED, False)), Receive)
+    assert run_pair(exchange_sizes(3, "bob"), exchange_sizes(2**31 - 1, "alice")) == (2**31 - 1, 3)
 
 
 def test_different_agreements_exchange_nothing_but_themselves() -> None:
@@ -431,7 +432,3 @@ def test_both_mean_the_same_run(mine: str, theirs: str) -> None:
         require_same_run(replace(A, run=mine), replace(B, run=theirs), "bob")
     assert caught.value.theirs == theirs
     require_same_run(replace(A, run=mine), replace(B, run=mine), "bob")
-
-
-def test_sizes_are_exchanged() -> None:
-    assert run_pair(exchange_sizes(3, "bob"), exchange_sizes(2**31 - 1, "alice")) == (2**31 - 1, 3)

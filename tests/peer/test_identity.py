@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> State:
     return open_state(tmp_path / "state", {})
 
 
-def test_an_identity_is_private_and_lasts(state: State) -> None:
+def test_an_identity_is_private_and_a_card_has_its_time(state: State) -> None:
     assert own_card(state) is None
     with pytest.raises(TrustError):
         require_own_card(state, NOW)
@@ -50,9 +50,6 @@ def test_an_identity_is_private_and_lasts(state: State) -> None:
     state.identity.chmod(0o640)
     with pytest.raises(TrustError):
         own_card(state)
-
-
-def test_cards_have_their_time(state: State) -> None:
     card = make_identity(state, "a", NOW)
     for days, good in ((365 * 5 - 1, True), (-0.95, True), (365 * 5 + 1, False), (-2, False)):
         when = NOW + timedelta(days=days)

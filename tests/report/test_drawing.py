@@ -63,9 +63,14 @@ def test_ticks_are_few_round_and_within(high: float) -> None:
     assert len({short(value) for value in found}) == len(found)
 
 
-def test_numbers_beside_an_axis() -> None:
+def test_a_long_curve_is_a_line_and_a_lone_point_is_a_mark() -> None:
     shown = [short(value) for value in (0, 0.25, 1200, 2.5e6, 4e9)]
     assert shown == ["0", "0.25", "1,200", "2.5 M", "4 G"]
+    curve = CurveLine("curve", [(float(i), float(i)) for i in range(100)])
+    made = lines("t", "s", [curve, CurveLine("point", [(3.0, 4.0)])], (Axis("x"), Axis("y")))
+    assert made.count("<polyline") == 1
+    assert len(re.findall(r'<svg width="1" height="1" ', made)) == 1
+    assert lines("t", "s", [CurveLine("none", [])], (Axis("x"), Axis("y"))) == "", "no points"
 
 
 points = st.lists(st.tuples(st.floats(1e-6, 1e9), st.floats(0, 1)), min_size=1, max_size=20)
@@ -92,23 +97,12 @@ def test_a_logarithmic_axis_has_a_few_numbers_whatever_it_spans(low: float, fact
     assert found == sorted(found)
 
 
-def test_a_long_curve_is_a_line_and_a_lone_point_is_a_mark() -> None:
-    curve = CurveLine("curve", [(float(i), float(i)) for i in range(100)])
-    made = lines("t", "s", [curve, CurveLine("point", [(3.0, 4.0)])], (Axis("x"), Axis("y")))
-    assert made.count("<polyline") == 1
-    assert len(re.findall(r'<svg width="1" height="1" ', made)) == 1
-    assert lines("t", "s", [CurveLine("none", [])], (Axis("x"), Axis("y"))) == "", "no points"
-
-
-def test_a_score_is_a_table_of_its_points() -> None:
+def test_a_score_is_a_table_and_lines_are_within_each_other_as_the_rule_is() -> None:
     rule = starter("people").rule
     assert isinstance(rule, Score)
     made = describe_rule(rule)
     assert {row.cells for row in score_rows(rule)} <= rows_of(made)
     assert str(rule.least) in made
-
-
-def test_lines_are_within_each_other_as_the_rule_is() -> None:
     made = describe_rule(parse_rule("same(a) and (same(b) or not (same(c) and same(d)))"))
     shape = re.sub("<(?!/?(?:ul|li))[^>]*>|[^<>]*(?=<)", "", made)
     inner = "<ul><li></li><li></li></ul>"

@@ -42,6 +42,7 @@ def found() -> Plan:
 
 
 def test_a_plan_shows_the_parts_of_its_time_and_bars_as_long_as_their_labels_say(found: Plan) -> None:
+    """Recalls are drawn where they differ, and all pairs beside what was priced at several ε."""
     page = describe_plan(found)
     require_quiet(page)
     assert len(Outline(page).headings) == 7
@@ -59,15 +60,9 @@ def test_a_plan_shows_the_parts_of_its_time_and_bars_as_long_as_their_labels_say
     most = max(told[label] for _, label in rows)
     for width, label in rows:
         assert float(width) == pytest.approx(100 * told[label] / most, rel=0.06), "labels are rounded"
-
-
-def test_recalls_are_drawn_where_they_differ(found: Plan) -> None:
     first, *rest = found.options
     differing = describe_plan(replace(found, options=(replace(first, recall=0.5), *rest)))
     assert len(Outline(differing).headings) == len(Outline(describe_plan(found)).headings) + 1
-
-
-def test_all_pairs_and_the_choice_stand_beside_what_was_priced_at_several_epsilon(found: Plan) -> None:
     priced = next(one for one in found.options if one.largest_epsilon)
     page = describe_plan(replace(found, choice=priced))
     rows = rows_of(page)
@@ -86,7 +81,8 @@ def made() -> tuple[Simulation, pa.Table, pa.Table]:
     return simulate(people.a, people.b, agreed, seed=1), people.a, people.truth
 
 
-def test_a_simulation_with_its_truth(made: tuple[Simulation, pa.Table, pa.Table]) -> None:
+def test_a_simulation_with_its_truth_and_without(made: tuple[Simulation, pa.Table, pa.Table]) -> None:
+    """Without one nothing is said of which pairs near the threshold are true."""
     result, table, truth = made
     quality = result.quality(truth, 3)
     page = describe_simulation(result, quality)
@@ -109,6 +105,15 @@ def test_a_simulation_with_its_truth(made: tuple[Simulation, pa.Table, pa.Table]
     values = {cell for name in ("surname", "email", "phone") for cell in table[name].to_pylist() if cell}
     assert values
     assert not [value for value in values if f">{value}<" in page or f" {value} " in page]
+    result, *_ = made
+    near = result.nearest(2)
+    assert {name: len(pairs) for name, pairs in near.items()} == {"below": 2, "above": 2}
+    page = describe_simulation(result, None, nearest=near)
+    assert len(Outline(page).headings) == len(Outline(describe_simulation(result, None)).headings) + 1
+    least = split(result.agreement.rule)
+    assert least is not None
+    assert all((pair.score or 0) < least[0].least for pair in near["below"])
+    assert all((pair.score or 0) >= least[0].least for pair in near["above"])
 
 
 def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
@@ -140,21 +145,6 @@ def test_bins_are_drawn_with_their_dummies() -> None:
     for side, (real, dummies) in result.filled.items():
         assert int(dummies.sum()) == (result.runs[0].dummies_a, result.runs[0].dummies_b)[side is Side.B]
         assert f"{int(real.sum()):,} " in page
-
-
-def test_pairs_near_the_threshold_are_shown_without_a_truth(
-    made: tuple[Simulation, pa.Table, pa.Table],
-) -> None:
-    """Then nothing is said of which are true."""
-    result, *_ = made
-    near = result.nearest(2)
-    assert {name: len(pairs) for name, pairs in near.items()} == {"below": 2, "above": 2}
-    page = describe_simulation(result, None, nearest=near)
-    assert len(Outline(page).headings) == len(Outline(describe_simulation(result, None)).headings) + 1
-    least = split(result.agreement.rule)
-    assert least is not None
-    assert all((pair.score or 0) < least[0].least for pair in near["below"])
-    assert all((pair.score or 0) >= least[0].least for pair in near["above"])
 
 
 def framed(shown: str) -> str:

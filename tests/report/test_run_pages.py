@@ -87,6 +87,7 @@ def agreed(kind: str = "routed", **changes: Any) -> Agreement:
 
 
 def test_its_owner_is_told_everything_and_others_what_both_sides_have(done: dict[Side, Office]) -> None:
+    """Limits are those of the ledger."""
     known = remembered(done[Side.A])
     own, others = describe_run(known), shared(known)
     for page in (own, others):
@@ -101,6 +102,13 @@ def test_its_owner_is_told_everything_and_others_what_both_sides_have(done: dict
     assert known.receipt is not None
     pruned = share(adjust(known.agreement, prune=90), known.receipt)
     assert ("prune = 90" in others, "prune = 90" in pruned) == (False, True), "what may be missed is said"
+    assert known.account is not None
+    pages = []
+    for runs in (3, 8, None):
+        account = replace(known.account, budget=replace(known.account.budget, runs=runs), left=None)
+        pages.append(describe_run(replace(known, account=account)))
+    assert ["2 runs" in page for page in pages] == [True, False, False]
+    assert "7 runs" in pages[1]
 
 
 @pytest.mark.parametrize("kind", ["plain", "greedy", "all-pairs"])
@@ -134,16 +142,6 @@ def test_the_receipt_of_another_run_is_none(done: dict[Side, Office], tmp_path: 
     accord(office, "forget", run, "--force")
     with pytest.raises(AccordError):
         accord(office, "report", run, "--dpia", "--out", str(tmp_path / "dpia.md"))
-
-
-def test_limits_are_those_of_the_ledger(known: Remembered) -> None:
-    assert known.account is not None
-    pages = []
-    for runs in (3, 8, None):
-        account = replace(known.account, budget=replace(known.account.budget, runs=runs), left=None)
-        pages.append(describe_run(replace(known, account=account)))
-    assert ["2 runs" in page for page in pages] == [True, False, False]
-    assert "7 runs" in pages[1]
 
 
 @pytest.mark.parametrize("ended", ["waits", "most_matches", "no_table"])
@@ -184,6 +182,7 @@ def test_the_command_writes_for_its_owner_or_for_others(done: dict[Side, Office]
 
 
 def test_numbers_in_brief_are_those_of_the_run(known: Remembered) -> None:
+    """Bins are spoken of where there are some, pairs to who learns them, and pseudonyms are no ids."""
     found, shown, cost = tell_in_brief(known)
     assert known.receipt is not None
     assert known.charged is not None
@@ -199,14 +198,21 @@ def test_numbers_in_brief_are_those_of_the_run(known: Remembered) -> None:
     assert "ε = 2," in tell_in_brief(replace(known, charged=Cost(NO_COST.epsilon + 2, NO_COST.delta)))[2]
     free = replace(known, charged=NO_COST)
     assert tell_in_brief(free)[2] != tell_in_brief(replace(free, agreement=agreed("all-pairs")))[2]
-
-
-def test_bins_are_spoken_of_where_there_are_some(known: Remembered) -> None:
     for kind in faults.KINDS:
         of = agreed(kind)
         shown = tell_in_brief(replace(known, agreement=of))[1]
         told = of.leakage(Side.A)
         assert (f"{told.bins} bins" in shown) == (told.guarantee.told == "noisy counts")
+    mine = replace(known, agreement=agreed(**TO_A), matches=6)
+    found, shown, _ = tell_in_brief(mine)
+    assert " 6 " in found
+    assert "its id" not in shown
+    found, shown, _ = tell_in_brief(replace(mine, side=Side.B, matches=None))
+    assert "6" not in found
+    assert "its id, x" in shown
+    assert tell_in_brief(replace(mine, matches=None))[0] != found
+    named = agreed(output={"ids": "pseudonyms"}, disclose=NOBODY)
+    assert "its id" not in tell_in_brief(replace(known, agreement=named))[1]
 
 
 @pytest.mark.parametrize(
@@ -223,19 +229,6 @@ def test_an_answer_is_told_with_how_near_it_is(
         assert f"{value:,} ± {within}" in found if within else f"{value:,}" in found
     assert "its id" not in shown
     assert "ε" not in tell_in_brief(replace(run, charged=None))[2] or "exact" not in output
-
-
-def test_one_side_alone_is_told_the_pairs_and_pseudonyms_are_no_ids(known: Remembered) -> None:
-    mine = replace(known, agreement=agreed(**TO_A), matches=6)
-    found, shown, _ = tell_in_brief(mine)
-    assert " 6 " in found
-    assert "its id" not in shown
-    found, shown, _ = tell_in_brief(replace(mine, side=Side.B, matches=None))
-    assert "6" not in found
-    assert "its id, x" in shown
-    assert tell_in_brief(replace(mine, matches=None))[0] != found
-    named = agreed(output={"ids": "pseudonyms"}, disclose=NOBODY)
-    assert "its id" not in tell_in_brief(replace(known, agreement=named))[1]
 
 
 # -- the impact assessment ----------------------------------------------------------------------------------
@@ -301,7 +294,7 @@ def test_every_agreement_is_assessed_in_well_formed_markdown(name: str) -> None:
     assert ("e^ε =" in assess(of)) == (name in ("products", "people", "count"))
 
 
-def test_risks_follow_the_agreement() -> None:
+def test_risks_follow_the_agreement_and_hostile_names_stay_text(known: Remembered) -> None:
     told = {name: assess(of) for name, of in AGREEMENTS.items()}
     facts = {"products": ("= 4.96", "83.3 %"), "count": ("73.2 %",), "bounded": (" 7 of", " 5% of")}
     assert all(fact in told[name] for name, some in facts.items() for fact in some)
@@ -309,9 +302,6 @@ def test_risks_follow_the_agreement() -> None:
     assert len(set(told.values())) == len(told) - 1, "ot is the engine of all-pairs"
     assert CHEATING.keys() == set(BUILT_IN)
     assert list(inspect.signature(assess).parameters) == ["agreement", "receipt"]
-
-
-def test_hostile_names_stay_text_in_an_assessment(known: Remembered) -> None:
     bad = spoil(known)
     document = assess(bad.agreement, bad.receipt)
     assert set(re.findall(r"<(\w+)", rendered(document))) <= TAGS

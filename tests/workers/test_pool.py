@@ -117,29 +117,14 @@ MEANT: dict[Any, Any] = {
 }
 
 
-def test_what_an_owner_says_of_workers() -> None:
-    """Who has no cluster has none to trust."""
+def test_as_many_workers_as_were_said_and_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes need nobody to be asked. A cluster without room is left. Who has none has none to trust."""
     for said, meant in MEANT.items():
         assert require_workers(said, False) == meant
         for trust in ("yes", *([] if isinstance(meant, OnCluster) else [True])):
             with pytest.raises(UsageError) as caught:
                 require_workers(said, trust)
             assert "trust_cluster" in str(caught.value)
-
-
-class Foreign:
-    """A cluster with so much room."""
-
-    def __init__(self, address: str, vouched: bool, listens: bool) -> None:
-        self.given, self.ended = (address, vouched, listens), False
-        self.room = int(address.rsplit(":", 1)[1])
-
-    def end(self) -> None:
-        self.ended = True
-
-
-def test_as_many_as_have_room_and_no_more_than_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes need nobody to be asked; a cluster without room is left."""
     assert (own_wish(None).count >= 1, own_wish(None).always) == (True, False)
     with choose_workers(3, False, Reach()) as chosen:
         assert (chosen.wish, chosen.make) == (Wish(3, always=True), LocalWorkers)
@@ -157,6 +142,17 @@ def test_as_many_as_have_room_and_no_more_than_was_said(monkeypatch: pytest.Monk
     with pytest.raises(UsageError) as caught, choose_workers(OnCluster("auto"), False, Reach()):
         pass
     assert "accord[ray]" in str(caught.value)
+
+
+class Foreign:
+    """A cluster with so much room."""
+
+    def __init__(self, address: str, vouched: bool, listens: bool) -> None:
+        self.given, self.ended = (address, vouched, listens), False
+        self.room = int(address.rsplit(":", 1)[1])
+
+    def end(self) -> None:
+        self.ended = True
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells anonymous memory")
