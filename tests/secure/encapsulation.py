@@ -46,7 +46,8 @@ def given_messages() -> Iterator[None]:
 
     def send_base(session: bytes, entropy: Entropy) -> Party[Bytes]:
         first = _Given(entropy.bytes(64))
-        drawn[session] = _cut(entropy.bytes(base.COUNT * 2 * MESSAGE))
+        stream = entropy.bytes(base.COUNT * 2 * MESSAGE)
+        drawn[session] = [stream[at : at + MESSAGE] for at in range(0, len(stream), MESSAGE)]
         return (yield from send(session, first))
 
     def answer_offers(session: bytes, offers: Bytes) -> tuple[Bytes, Bytes]:
@@ -73,10 +74,6 @@ class _Given:
 
     def stream(self, name: str) -> Entropy:
         raise NotImplementedError
-
-
-def _cut(drawn: bytes) -> list[bytes]:
-    return [drawn[at : at + MESSAGE] for at in range(0, len(drawn), MESSAGE)]
 
 
 def encapsulate(keys: list[bytes], messages: list[bytes]) -> list[tuple[bytes, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import xor
 from typing import Any
 
 import numpy as np
@@ -276,13 +277,10 @@ def test_a_digest_that_is_guessed_wrongly_tells_only_that(
     """What B answers fits the digest that A chose, and no other: A ends the run, with B's masks unsent."""
     true = Results._answer
     for bit in (0, 7, 100, 255):
-
-        def answer(self: Results, digest: bytes, bit: int = bit) -> Any:
-            other = bytearray(digest)
-            other[bit // 8] ^= 1 << bit % 8
-            return true(self, bytes(other))
-
-        monkeypatch.setattr(Results, "_answer", answer)
+        flip = (1 << bit).to_bytes(32, "little")
+        monkeypatch.setattr(
+            Results, "_answer", lambda self, digest, flip=flip: true(self, bytes(map(xor, digest, flip)))
+        )
         ended = evaluated(world_of("dual"), NEAR, made_up(), Side.A)
         assert isinstance(ended.error, UnequalError)
         assert ended.wire.sizes[Side.B][-1] == 32

@@ -67,7 +67,6 @@ from tests.secure.worlds import (
 
 # -- programs ------------------------------------------------------------------------------------------------
 
-FIFTY = AtMost(Hamming(Input("x", 50, 1)), 5)
 HUGE = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
 SEX, KNOWN = Input("sex", 1, 2), Input("sex known", 1, 1)
 SMALL = Graded(((And((Equal(SEX), Both(KNOWN))), 3), (Not(Both(KNOWN)), 0)), -4)
@@ -119,14 +118,6 @@ def test_the_lightest_of_what_says_the_same_is_taken(
 
 def square(width: int, blocks: int = 1) -> Blocks:
     return Blocks.of_sizes(np.full(blocks, width), np.full(blocks, width))
-
-
-def test_the_hamming_distance_of_the_paper_needs_five_bits_dummies_included() -> None:
-    program = compile_circuit(FIFTY, "ot")
-    (share,), (lookup,) = program.shares, program.lookups
-    assert (share.bits, share.lane, share.penalty, lookup.bits) == (5, 8, 3, 5)
-    total = (np.arange(32)[:, None] + np.arange(32)) % 32
-    assert (lookup.truth == (total <= 2)).all()
 
 
 def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes(

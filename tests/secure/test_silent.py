@@ -219,21 +219,6 @@ def says(*sizes: int) -> Party[None]:
         yield Send(bytes(size))
 
 
-def test_a_round_with_a_message_of_another_size_leaves_nothing_that_could_serve_twice() -> None:
-    ends = pair()
-    with pytest.raises(PeerError):
-        run_pair(ends.sender.feed(), says(feed_bytes(True, 32, TINY) - 1))
-    ends = pair()
-    ends.feed()
-    with pytest.raises(PeerError):
-        run_pair(says(5), ends.receiver.feed())
-    assert ends.receiver._base is None
-    assert ends.receiver.rounds == 2
-
-
-DOUBLE = replace(TINY, planes=2)
-
-
 def take_double(ends: Pair, count: int) -> tuple[Words, Words]:
     """Choices and corrections of double OTs, after a look at the contract."""
     random = np.random.default_rng(count)
@@ -384,16 +369,24 @@ def test_elements_and_what_the_sender_says_look_uniform_to_the_receiver() -> Non
     assert not seen[0] & seen[1], "fresh in every session"
 
 
-def test_a_vole_round_with_a_message_of_another_size_leaves_nothing() -> None:
-    with pytest.raises(PeerError):
-        run_pair(says(8 * correction_words(3 * BITS, VOLE_RATE) + 1), vole_pair(3).sender.take(3))
-    with pytest.raises(PeerError):
-        run_pair(vole_pair(FEW.outputs).receiver.take(1), says(0))
-    ends = vole_pair(2 * FEW.outputs)
-    ends.take(FEW.outputs)
-    with pytest.raises(PeerError):
-        run_pair(ends.receiver.take(1), says(2))
-    assert ends.receiver._base is None
+def test_a_round_with_a_message_of_another_size_leaves_nothing_that_could_serve_twice() -> None:
+    """Of silent OTs and of a VOLE."""
+    ends, used, whole = pair(), pair(), vole_pair(2 * FEW.outputs)
+    used.feed()
+    whole.take(FEW.outputs)
+    correction = 8 * correction_words(3 * BITS, VOLE_RATE)
+    for refused in (
+        (ends.sender.feed(), says(feed_bytes(True, 32, TINY) - 1)),
+        (says(5), used.receiver.feed()),
+        (says(correction + 1), vole_pair(3).sender.take(3)),
+        (vole_pair(FEW.outputs).receiver.take(1), says(0)),
+        (whole.receiver.take(1), says(2)),
+    ):
+        with pytest.raises(PeerError):
+            run_pair(*refused)
+    assert used.receiver._base is None
+    assert used.receiver.rounds == 2
+    assert whole.receiver._base is None
 
 
 @pytest.mark.parametrize(("of", "bit", "whole"), [(FIRST, 254, 141), (MAIN, 258, 144)], ids=["first", "main"])

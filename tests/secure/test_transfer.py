@@ -416,22 +416,20 @@ def test_a_point_outside_the_group_is_refused_by_both(name: str) -> None:
         run_pair(sender(), answers(POINT_OF_ONE * 100 + BAD[name] + POINT_OF_ONE * 27))
 
 
-def test_the_senders_own_point_is_refused() -> None:
-    def mirrors() -> Party[None]:
-        point = yield Receive(POINT)
-        yield Send(bytes(point) * COUNT)
-
-    with pytest.raises(PeerError):
-        run_pair(sender(), mirrors())
-
-
 def test_good_points_and_keys_are_accepted_and_others_refused() -> None:
+    """The sender's own point is none of the good ones."""
     offers = kem.offer_keys(SESSION, CHOICES, kem.make_keys(COUNT, Fixed("k")), Fixed("o")).tobytes()
     points = POINT_OF_ONE * COUNT
     assert run_pair(sender(), answers(points, offers))[0].shape == (COUNT, 2, 16)
-    for wrong in (offers[:-3] + b"\xff" * 3, offers[:-1]):
+    own = next(sender())
+    assert isinstance(own, Send)
+    for wrong in (
+        (points, offers[:-3] + b"\xff" * 3),
+        (points, offers[:-1]),
+        (bytes(own.buffer) * COUNT, b""),
+    ):
         with pytest.raises(PeerError):
-            run_pair(sender(), answers(points, wrong))
+            run_pair(sender(), answers(*wrong))
 
 
 @pytest.mark.parametrize("side", list(Side), ids=str)
