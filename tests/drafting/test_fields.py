@@ -101,7 +101,7 @@ COLUMNS = take_guesses(
 
 
 def test_an_owner_changes_the_type_of_a_column() -> None:
-    """By its number or its name, which goes first and may have a sign of equality. There is one id or none."""
+    """By its number or its name, which goes first and may have a sign of equality. One is the id or none."""
     for typed, kinds in (
         ("3=phone", "id text phone"),
         ("2=phone", "id text phone"),
@@ -164,17 +164,14 @@ def test_agreed_fields_are_found_or_lacking(cases: dict[str, Any]) -> None:
 
 
 def test_parts_of_a_column_are_read_in_its_order() -> None:
-    towns = fitted({"PLZ/Ort": TOWNS}, {"postcode": TEXT, "city": TEXT}).sources
-    assert {(name, one.part, one.order) for name, one in towns.items()} == {
-        (name, name, "postcode city") for name in towns
-    }
-    names = {"Nombre": GIVEN, "Apellidos": FAMILIES}
-    both = fitted(names, {"surname": TEXT, "surname_2": TEXT}).sources
-    assert [(one.part, one.order) for one in both.values()] == [
-        ("surname", "surname given"),
-        ("given", "surname given"),
-    ]
-    assert fitted(names, {"surname": TEXT}).sources["surname"].part is None
+    def parts(cells: dict[str, Cells], *names: str) -> list[tuple[str | None, ...]]:
+        return [(one.part, one.order) for one in fitted(cells, dict.fromkeys(names, TEXT)).sources.values()]
+
+    order = "postcode city"
+    assert parts({"PLZ/Ort": TOWNS}, "postcode", "city") == [("postcode", order), ("city", order)]
+    names, order = {"Nombre": GIVEN, "Apellidos": FAMILIES}, "surname given"
+    assert parts(names, "surname", "surname_2") == [("surname", order), ("given", order)]
+    assert parts(names, "surname")[0][0] is None
 
 
 def test_of_what_is_lacking_its_owner_hears_which_columns_come_near() -> None:
@@ -189,8 +186,7 @@ def test_only_type_and_place_speak_for_some_columns() -> None:
     assert fitted({"Angabe": WORDS}, {"text": TEXT}).alone == {"text": "Angabe"}
     assert not fitted({"shipping cost": PRICES, "Preis": PRICES}, {"price": NUMBER}).alone
     own = fitted({"Angabe": WORDS, "Lager": WORDS}, {"text": TEXT, "text_2": TEXT}, is_own=True)
-    assert [one.column for one in own.sources.values()] == ["Angabe", "Lager"]
-    assert not own.alone
+    assert ([one.column for one in own.sources.values()], own.alone) == (["Angabe", "Lager"], {})
 
 
 def test_columns_of_tables_laid_out_alike_are_found_by_their_place() -> None:

@@ -263,9 +263,11 @@ def test_faults_of_made_up_people_are_no_faults() -> None:
 
 
 def test_fields_that_people_do_not_have_are_made_up_besides() -> None:
-    fields = {**AGREED.fields, "badge": AGREED.fields["email"]}
-    blocking = Passes.model_validate({"pass": [{"parts": [KeySpec(kind="key", field="badge", buckets=50)]}]})
-    draft = AGREED.model_copy(update={"fields": fields, "blocking": blocking})
+    fields, key = (
+        {**AGREED.fields, "badge": AGREED.fields["email"]},
+        {"kind": "key", "field": "badge", "buckets": 50},
+    )
+    draft = with_passes(AGREED.model_copy(update={"fields": fields}), {"parts": [key]})
     found = learn(draft, compare=["birth", "badge"])
     alike, *_, differ = found.levels[1]
     assert alike.weight > 0 >= differ.weight
@@ -292,16 +294,11 @@ def test_pairs_that_do_not_meet_are_missed() -> None:
 
 def test_caps_decide_what_is_expected_and_not_what_is_learned() -> None:
     """A cap of 1 on a key that a dozen share leaves nearly all out. In larger tables more share a key."""
-    routed = parse_agreement(ROUTED)
-    drafts = [
-        with_passes(routed, {"cap": cap, "parts": [KeySpec(kind="key", field="birth_day")]})
-        for cap in (1, 64)
-    ]
-    asked = (
-        task_of(drafts[0], AGREED.rule),
-        *(task_of(drafts[1], AGREED.rule, records=n) for n in (None, 3_000)),
-    )
-    tight, wide, larger = (evidence.from_made_up(one, people(300)) for one in asked)
+    routed, found = parse_agreement(ROUTED), []
+    for cap, records in ((1, None), (64, None), (64, 3_000)):
+        draft = with_passes(routed, {"cap": cap, "parts": [KeySpec(kind="key", field="birth_day")]})
+        found.append(evidence.from_made_up(task_of(draft, AGREED.rule, records=records), people(300)))
+    tight, wide, larger = found
     assert tight.weights == wide.weights
     assert 0 < (tight.met or 0) < 0.1 * (wide.met or 0)
     assert tight.expected.others.max() < 0.1 * wide.expected.others.max()

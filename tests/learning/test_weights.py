@@ -113,18 +113,13 @@ def comparison(number: int) -> Comparisons:
     return (compare((dice(name) >= 1, 0), (dice(name) >= 0.8, 0), (missing(name), 0)),)
 
 
-def independent(m: list[float], u: list[float], comparisons: int, pairs: int = 10**9) -> PatternCounts:
-    """Exact counts of pairs whose comparisons err independently, with these shares of each level."""
-    patterns = np.indices([len(m)] * comparisons).reshape(comparisons, -1).T.astype(np.uint8)
-    counts = [pairs * np.array(of)[patterns].prod(axis=1) for of in (m, u)]
-    return PatternCounts(patterns, *(np.round(of).astype(float) for of in counts))
-
-
 def test_independent_comparisons_get_the_weights_of_fellegi_and_sunter() -> None:
-    """The known optimum: log₂ of the ratio of shares."""
-    m, u = [0.8, 0.1, 0.05, 0.05], [0.0125, 0.025, 0.05, 0.9125]
+    """The known optimum: log₂ of the ratio of shares. The counts are exact."""
+    shares = np.array([[0.8, 0.1, 0.05, 0.05], [0.0125, 0.025, 0.05, 0.9125]])
+    patterns = np.indices([4] * 3).reshape(3, -1).T.astype(np.uint8)
+    matches, others = np.round(1e9 * shares[:, patterns].prod(axis=2))
     three = comparison(0) + comparison(1) + comparison(2)
-    assert weigh(three, independent(m, u, 3)) == ((6, 2, 0, -4),) * 3
+    assert weigh(three, PatternCounts(patterns, matches, others)) == ((6, 2, 0, -4),) * 3
 
 
 def test_two_that_always_agree_weigh_together_what_one_does() -> None:
@@ -205,10 +200,7 @@ def test_pairs_decide_where_there_are_many_and_the_draft_where_all_agree() -> No
 # -- without labels: matches are told from strangers, and no household is a person --------------------------
 
 PEOPLE = 300
-WORLD: Comparisons = (
-    *(compare((same(name), 3), otherwise=-1) for name in ("given", "birth")),
-    *(compare((same(name), 3), otherwise=-1) for name in ("surname", "street", "city")),
-)
+WORLD: Comparisons = tuple(compare((same(name), 3), otherwise=-1) for name in "abcde")
 
 
 def world(seed: int, households: bool) -> tuple[Unlabelled, np.ndarray]:
@@ -218,10 +210,9 @@ def world(seed: int, households: bool) -> tuple[Unlabelled, np.ndarray]:
     left, right = np.divmod(np.arange(PEOPLE**2), PEOPLE)
     true = left == right
     home = true | (households & (left // 2 == right // 2))
-    own = [np.where(true, rng.random(len(left)) < 0.95, rng.random(len(left)) < 0.02) for _ in range(2)]
-    shared = [np.where(home, rng.random(len(left)) < 0.95, rng.random(len(left)) < 0.02) for _ in range(3)]
-    levels = 1 - np.stack([*own, *shared], axis=1).astype(np.uint8)
-    patterns, which = np.unique(levels, axis=0, return_inverse=True)
+    drawn = rng.random((len(left), 5))
+    agrees = np.where(np.stack([true, true, home, home, home], axis=1), drawn < 0.95, drawn < 0.02)
+    patterns, which = np.unique(1 - agrees.astype(np.uint8), axis=0, return_inverse=True)
     return Unlabelled(left, right, which.ravel(), patterns), true
 
 
@@ -280,12 +271,7 @@ def test_beyond_what_was_counted_strangers_fall_off_as_the_last_do() -> None:
     assert (np.diff(tail) <= 0).all()
 
 
-POINTS = [
-    ExpectedQuality(3, 0.5, 1.0),
-    ExpectedQuality(5, 0.8, 0.9),
-    ExpectedQuality(8, 0.99, 0.5),
-    ExpectedQuality(9, 1.0, 0.0),
-]
+POINTS = [ExpectedQuality(*one) for one in ((3, 0.5, 1.0), (5, 0.8, 0.9), (8, 0.99, 0.5), (9, 1.0, 0.0))]
 
 
 def test_the_best_f1_or_the_best_with_a_wished_precision() -> None:

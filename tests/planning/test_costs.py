@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,6 @@ from accord.planning.machine import (
     speed_of,
     vole_rounds,
 )
-from accord.planning.saved import cascade
 from accord.planning.spread import (
     CROWDED,
     EVEN,
@@ -43,7 +40,7 @@ from accord.simulation.pair import load_both, simulate
 from benchmarks.workload import RULES
 from tests.planning.worlds import LAN
 from tests.prepared import products
-from tests.protocols.worlds import agreement, passes
+from tests.protocols.worlds import agreement
 from tests.protocols.worlds import records as held
 
 NONE = Spread(np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -76,22 +73,6 @@ def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(protocol: str | None)
     assert found.bytes == far.bytes
     assert found.seconds.expected < far.seconds.expected
     assert far.work.network > far.work.processor
-
-
-def test_a_cascade_has_the_sizes_of_what_did_not_match() -> None:
-    task = replace(agreement(protocol="routed", blocking=passes("x", "y")).task, one_to_one="pairs")
-    sizes = (1000, 5000)
-    assert task.protocol.cascades(task)
-    most, some, none = (cascade(task, sizes, matches, np.array([0.5, 0.3])) for matches in (5000, 400, 0))
-    assert none.share.expected == none.share.high == 1
-    assert none.lanes[1] == none.lanes[2] == task.protocol.lanes(task, sizes)
-    assert most.share.low < some.share.expected < 1
-    assert [lane.entries[Side.A] for lane in most.lanes[0]] == [1000, 0]
-    assert [lane.entries for lane in some.lanes[1]] == [
-        {Side.A: 1000, Side.B: 5000},
-        {Side.A: 800, Side.B: 4800},
-    ]
-    assert cascade(task, sizes, 400, None).share.expected == 1, "nothing is expected of unknown shares"
 
 
 # -- prices -------------------------------------------------------------------------------------------------
@@ -140,9 +121,6 @@ def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.Monkey
     assert part.comparisons == whole.comparisons == drawn.comparisons
     assert part.bytes == pytest.approx(whole.bytes, rel=0.01)
     assert part.strips == pytest.approx(whole.strips, rel=0.02)
-    for slab in (None, 64):
-        sample = costs._sample(np.array([1_000_000] * 2), np.array([2_000_000] * 2), slab)
-        assert 0 < sample.a_counts.sum() <= 2_000_000 == sample.b_counts.max(), "of any shape in no time"
 
 
 # -- the machine that is written down -----------------------------------------------------------------------

@@ -291,13 +291,12 @@ def test_recall_is_that_of_the_bins_and_of_pruning() -> None:
         assert recall_of(agreed.task, 1.0) == 1.0
     assert (recall_of(PEOPLE.task, None), recall_of(PEOPLE.task, 0.5)) == (None, 0.5)
     assert recall_of(adjust(PRODUCTS, prune=10).task, 1.0) is None
-    agreed = agreement(blocking=passes("x"), rule="euclidean(x, y) <= 1")
-    a, b = records([(1, 1), (4, 4), (9, 9)], agreed), records([(1, 2), (5, 4), (0, 0)], agreed)
     # The third pair is no match; the second is one and has another x.
-    met = shares_met(agreed.task, a, b, {})
+    agreed = agreement(blocking=passes("x"), rule="euclidean(x, y) <= 1")
+    rows = [(1, 1), (4, 4), (9, 9)], [(1, 2), (5, 4), (0, 0)]
+    met = shares_met(agreed.task, *(records(side, agreed) for side in rows), {})
     assert met is not None
     assert met.sum() == 0.5
-    assert shares_met(agreed.task, a, records([(9, 9), (9, 9), (0, 0)], agreed), {}) is None
 
 
 # -- keys and caps ------------------------------------------------------------------------------------------
