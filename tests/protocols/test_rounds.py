@@ -44,7 +44,6 @@ from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from tests.protocols import worlds
-from tests.protocols.liars import refused
 from tests.protocols.worlds import Rows, agreement
 from tests.secure.engines import FEW, engine_of
 
@@ -108,17 +107,6 @@ def test_counts_are_exchanged_after_commitments() -> None:
     assert isinstance(first, Send)
     assert len(first.buffer) == 64
     assert isinstance(party.send(b""), Receive), "counts were opened before the partner had committed"
-
-
-def test_an_echo_is_refused() -> None:
-    """What else may be opened is in tests/vectors."""
-
-    def echo() -> Party[None]:
-        for size in (64, 32 + 8 * 16):
-            yield Send(bytes((yield Receive(size))))
-
-    with refused():
-        run_pair(exchange(slots([(1, 1)]), Side.A), echo())
 
 
 def test_the_bounds_on_counts_are_those_of_the_noise_and_the_size() -> None:

@@ -19,6 +19,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Entropy, Seeded
 from accord.errors import AgreementError, DataError, UsageError
+from accord.fields.columns import Columns, Integers
 from accord.fields.load import load_records
 from accord.forecast import room
 from accord.privacy.events import UNLESS, FullKeys
@@ -29,13 +30,13 @@ from accord.protocols.parts.comparers import InTurn
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.routed import Routed
 from accord.protocols.routed_pairs import PairPasses
+from accord.protocols.sharing import Sample
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.okvs.cuckoo import table_bins
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send, run_pair
 from accord.side import Side
-from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
 from tests.protocols.liars import refused
 from tests.protocols.views import View, views_of
@@ -48,20 +49,18 @@ EXACT = {"answer": "count", "exact": True}
 
 def test_cells_may_be_too_many_to_list() -> None:
     """Those of the whole earth, from a draft whose owner names no range."""
-    plain, made = places_agreement().model_dump(mode="json"), generate_places(60, None, 3)
-    for name in ("lat", "lon"):
-        plain["fields"][name] = {"type": plain["fields"][name]["type"]}
-    grid = {"kind": "grid", "fields": ["lat", "lon"], "cell": "0.002", "style": "replicate", "reach": "0.001"}
-    blocked = {"blocking": [grid], "protocol": {"name": "routed", "cap": 8}}
-    agreed = Agreement.model_validate(plain | blocked | {"rule": "euclidean(lat, lon) <= 0.001"})
+    grid = {"kind": "grid", "fields": ["x", "y"], "cell": "0.002", "style": "replicate", "reach": "0.001"}
+    earth = {"x": {"type": "latitude"}, "y": {"type": "longitude"}}
+    agreed = changed(routed("x", rule="euclidean(x, y) <= 0.001"), fields=earth, blocking=[grid])
     require_sound(agreed)
     assert agreed.plan.bins > 10**10
-    every = accord.adjust(agreed, protocol="all-pairs")
-    found, whole = (accord.simulate(made.a, made.b, one, seed=1) for one in (agreed, every))
-    assert len(found.found) > 50
-    assert found.found.ids().equals(whole.found.ids())
-    assert found.bins == 0
-    records = load_records(made.a, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
+    a, b = (
+        pa.table({"id": [*"123"], "x": [-90.0, 40.7 + moved, 52.0], "y": [180.0, -73.9, 13.4 + moved]})
+        for moved in (0, 0.0009)
+    )
+    found = accord.simulate(a, b, agreed, seed=1)
+    assert (found.matches, found.recall, found.bins) == (3, 1, 0)
+    records = load_records(a, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
     assert room.predict(agreed.task, Side.A, records)[0] < 1 << 20
 
 
@@ -84,22 +83,6 @@ def test_of_a_full_key_those_are_found_that_some_placing_has(
     found, whole = join(agreed, a, b, seed), oracle(("x",), a, b)
     ways = product(placed(len(a), caps[0]), placed(len(b), caps[1]))
     assert any(found == [(i, j) for i, j in whole if i in m and j in n] for m, n in ways)
-
-
-def test_other_passes_find_what_a_full_key_left_out() -> None:
-    rows: Points = [(5, i) for i in range(8)]
-    rule = "same(x) and same(y)"
-    assert join(routed("x", "both", cap=1, rule=rule), rows, rows) == [(i, i) for i in range(8)]
-    assert len(join(routed("x", cap=1, rule=rule), rows, rows)) <= 1
-
-
-@pytest.mark.parametrize("caps", [(1, 5), (5, 1)])
-def test_each_side_has_its_own_cap_in_a_pass(caps: tuple[int, int]) -> None:
-    """One of one side meets five of the other."""
-    a, b = ([(5, 5)] * cap for cap in caps)
-    agreed = routed("x", caps=[{"A": caps[0], "B": caps[1]}], cap=1)
-    assert join(agreed, a, b) == list(product(range(len(a)), range(len(b))))
-    assert len(join(routed("x", cap=1), a, b)) == 1
 
 
 def covered_by(
@@ -138,6 +121,49 @@ def test_uncovered_is_as_the_theorem_has_it(
         assert uncovered == sum(bool(of & crowded) for of in keys)
         assert left_out == sum(sum(key in of for of in keys) - cap for key in crowded)
 
+
+BY_KEY, BY_CELL = routed("x", "square").plan.passes
+
+
+def sample(x: Sequence[int | None], y: Sequence[int] = (), size: int | None = None) -> Sample:
+    """Of a table that stands for one with so many records."""
+    present = np.array([value is not None for value in x], np.bool_)
+    table: Columns = {
+        "x": Integers(np.array([value or 0 for value in x], np.int64), present),
+        "y": Integers(np.array(y or [0] * len(x), np.int64), np.ones(len(x), np.bool_)),
+    }
+    return Sample.of(Side.A, table, len(x), len(x) if size is None else size)
+
+
+@given(st.lists(st.none() | st.integers(0, 4), max_size=20), st.integers(1, 5))
+def test_sharers_are_the_records_of_a_key(values: list[int | None], cap: int) -> None:
+    """A record without a key shares none, and counts in no place."""
+    made, keys = sample(values), {*values} - {None}
+    sharers = made.sharers(BY_KEY)
+    counts = [0 if value is None else values.count(value) for value in values]
+    assert sharers.counts.tolist() == counts
+    assert sharers.over(cap).tolist() == [count > cap for count in counts]
+    placed = sum(min(cap, values.count(key)) for key in keys)
+    assert sharers.placed(cap) == pytest.approx(placed / sum(map(bool, counts)) if keys else 1)
+    covered = [count <= cap for count in counts]
+    assert made.covered([(BY_KEY, cap)]) == pytest.approx(sum(covered) / len(covered) if covered else 1)
+
+
+def test_a_record_is_covered_if_it_is_in_every_pass() -> None:
+    made = sample([1, 1, 2, 4, 5, 12], [1, 9, 5, 13, 13, 9])
+    # Two share x, and two more a cell.
+    assert made.covered([(BY_KEY, 1), (BY_CELL, 1)]) == pytest.approx(2 / 6)
+    assert made.covered([(BY_KEY, 2), (BY_CELL, 2)]) == 1
+
+
+def test_a_longer_table_is_expected_to_cover_less() -> None:
+    x = np.random.default_rng(0).integers(0, 16, 40).tolist()
+    shares = [sample(x, size=size).covered([(BY_KEY, 4)]) for size in (20, 40, 50)]
+    assert shares[0] > shares[1] > shares[2]
+    assert sample(x, size=10**6).covered([(BY_KEY, 4)]) == 0
+
+
+# -- promises ----------------------------------------------------------------------------------------------
 
 BOTH, OF_B, NONE = ("leave-out", "leave-out"), ("", "leave-out"), ("", "")
 STRICT = ("refuse", "refuse")
