@@ -106,8 +106,8 @@ def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
     assert not one_sided.task.protocol.cascades(one_sided.task)
     bounded = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
     assert [("50%" in told(bounded, side)) for side in Side] == [True, False]
-    lines = [len(learned_about(bounded, side)) - len(learned_about(agreement(), side)) for side in Side]
-    assert lines == [1, 0]
+    more = [len(learned_about(bounded, side)) - len(learned_about(agreement(), side)) for side in Side]
+    assert more == [1, 0]
 
 
 ORIGINS = [None, "nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A and B linked"]
@@ -185,7 +185,7 @@ def test_advice_on_scores_and_passes() -> None:
 
 def test_advice_on_an_engine_that_tests_its_answers() -> None:
     """Without columns that check a match a false one is not noticed."""
-    hidden = {"disclose": {"A": [], "B": []}}
+    hidden: dict[str, Any] = {"disclose": {"A": [], "B": []}}
     plain = Agreement.model_validate(agreement(greedy=False).model_dump(mode="json") | hidden)
     dual = Agreement.model_validate(plain.model_dump(mode="json") | {"engine": "dual"})
     assert [(noted(one, "'dual'"), noted(one, "x and y")) for one in (plain, dual)] == [(0, 1), (1, 0)]

@@ -65,13 +65,13 @@ def test_a_plan_shows_the_parts_of_its_time_and_bars_as_long_as_their_labels_say
     assert len(Outline(differing).headings) == len(Outline(describe_plan(found)).headings) + 1
     priced = next(one for one in found.options if one.largest_epsilon)
     page = describe_plan(replace(found, choice=priced))
-    rows = rows_of(page)
-    assert ("chosen", f"{priced.largest_epsilon:,.4g}", f"{priced.seconds.expected:,.4g}") in rows
+    drawn_rows = rows_of(page)
+    assert ("chosen", f"{priced.largest_epsilon:,.4g}", f"{priced.seconds.expected:,.4g}") in drawn_rows
     alone = [one for one in found.options if one.all_pairs]
     assert alone
     for one in alone:
         name, seconds = f"all pairs{', greedy' if one.greedy else ''}, at ε = 0", one.seconds.expected
-        assert len([row for row in rows if row[::2] == (name, f"{seconds:,.4g}")]) == 2
+        assert len([row for row in drawn_rows if row[::2] == (name, f"{seconds:,.4g}")]) == 2
 
 
 @pytest.fixture(scope="module")

@@ -130,10 +130,10 @@ def test_the_funnel_has_no_bar_that_nobody_can_know(kind: str, tmp_path: Path, k
 
 
 def test_the_receipt_of_another_run_is_none(done: dict[Side, Office], tmp_path: Path) -> None:
-    office = made(tmp_path)[Side.A]
+    office, other = made(tmp_path)[Side.A], done[Side.A].run
     assert office.run is not None
-    assert done[Side.A].run is not None
-    office.run.keep({"receipt": done[Side.A].run.read("receipt")})
+    assert other is not None
+    office.run.keep({"receipt": other.read("receipt")})
     assert remembered(office).receipt is None
     run = office.run.manifest.run
     for typed in (["receipt", run], ["report", run, "--share", "--out", str(tmp_path / "x.html")]):

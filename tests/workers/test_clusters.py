@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,33 +43,23 @@ TRUSTED = "--trust-cluster"
 PATIENCE = 120
 
 
-class Method:
-    """A call of an actor, done in its own thread, in order."""
+def actor(program: str = PROGRAM) -> Any:
+    """A worker that says back what it is told; its calls are done in a thread of its own, in order."""
 
-    def __init__(self, pool: ThreadPoolExecutor, run: Callable[..., Any]) -> None:
-        self._pool, self._run = pool, run
-
-    def remote(self, *arguments: object) -> Future[Any]:
-        return self._pool.submit(self._run, *arguments)
-
-
-class Actor:
-    """A worker that says back what it is told."""
-
-    def __init__(self, program: str = PROGRAM) -> None:
-        pool = ThreadPoolExecutor(1)
-        self.program = Method(pool, lambda: program)
-        self.answer = Method(pool, self._answer)
-        self.call = Method(pool, self._call)
-
-    def _answer(self, kind: int, body: bytes) -> tuple[int, bytes] | None:
+    def answer(kind: int, body: bytes) -> tuple[int, bytes] | None:
         if body == b"die":
             raise RuntimeError
         return None if kind == Kind.MEET else (Kind.ANSWER, body)
 
-    def _call(self, host: str, port: int, token: bytes) -> tuple[int, bytes]:
+    def call(host: str, port: int, token: bytes) -> tuple[int, bytes]:
         with call_relay(HostPort(host, port), token) as made:
             return Kind.READY, made.recv(5)
+
+    def method(run: Callable[..., Any]) -> Any:
+        return SimpleNamespace(remote=partial(pool.submit, run))
+
+    pool = ThreadPoolExecutor(1)
+    return SimpleNamespace(program=method(lambda: program), answer=method(answer), call=method(call))
 
 
 class Nodes:
@@ -75,12 +67,12 @@ class Nodes:
 
     host = "127.0.0.1"
 
-    def __init__(self, *actors: Actor) -> None:
+    def __init__(self, *actors: Any) -> None:
         self.actors = list(actors)
         self.gone: dict[int, str] = {}
         self.is_over = threading.Event()
 
-    def place(self, count: int, seconds: float) -> list[Actor]:
+    def place(self, count: int, seconds: float) -> list[Any]:
         return self.actors[:count] if len(self.actors) >= count else []
 
     def wait(self, asked: Future[Any]) -> Any:
@@ -129,7 +121,7 @@ def failed(end: socket.socket) -> Failure:
 
 def test_what_is_said_is_carried_in_order_to_who_it_is_for(begin: Begin) -> None:
     """And the partner's connection is relayed to the worker that it named."""
-    ends = begin(Nodes(Actor(), Actor()), 2, listens=True)
+    ends = begin(Nodes(actor(), actor()), 2, listens=True)
     for turn in range(20):
         for number, end in enumerate(ends):
             messages.send(end, Kind.JOB, b"%d of %d" % (turn, number))
@@ -147,27 +139,27 @@ def test_what_is_said_is_carried_in_order_to_who_it_is_for(begin: Begin) -> None
 
 def test_a_worker_that_cannot_be_had_or_is_gone_is_told(begin: Begin) -> None:
     """Another version, no room, a call that fails, a job that cannot be handed over, a node or all lost."""
-    version = failed(begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)[1])
+    version = failed(begin(Nodes(actor(), actor("0.0.9, wire 1")), 2)[1])
     assert version.cause is Cause.FAULT
     assert all(program in version.problem for program in (PROGRAM, "0.0.9, wire 1"))
-    assert "2 workers" in failed(begin(Nodes(Actor()), 2)[0]).problem
-    (dying,) = begin(Nodes(Actor()), 1)
+    assert "2 workers" in failed(begin(Nodes(actor()), 2)[0]).problem
+    (dying,) = begin(Nodes(actor()), 1)
     for body in (b"die", b"more"):
         messages.send(dying, Kind.JOB, body)
     assert failed(dying).problem == "RuntimeError"
     dying.settimeout(0.2)
     with pytest.raises(TimeoutError):
         messages.receive(dying)
-    actor = Actor()
-    (full,) = begin(Nodes(actor), 1)
+    refusing = actor()
+    (full,) = begin(Nodes(refusing), 1)
 
     def refuse(*arguments: object) -> None:
         raise MemoryError
 
-    actor.answer.remote = refuse  # type: ignore[method-assign, assignment]
+    refusing.answer.remote = refuse
     messages.send(full, Kind.JOB, b"x")
     assert failed(full).problem == "MemoryError"
-    nodes = Nodes(Actor(), Actor())
+    nodes = Nodes(actor(), actor())
     first, second = begin(nodes, 2)
     nodes.gone = {1: "its node was lost"}
     assert failed(second).problem == "its node was lost"
@@ -224,7 +216,10 @@ def test_a_side_on_a_cluster_and_one_that_is_not(
     with pytest.raises(TrustError):
         RayWorkers("auto", vouched=False, listens=True)
     both = faults.offices(tmp_path, "plain")
-    numbers = {side: f"{workers.format(cluster.client)} {TRUSTED}", side.other: count}
+    numbers: dict[Side, int | str] = {
+        side: f"{workers.format(cluster.client)} {TRUSTED}",
+        side.other: count,
+    }
     meeting = meet(both, None, numbers)
     require_done(meeting, both, EXPECTED["plain"])
     for process in meeting.both.values():
@@ -308,15 +303,15 @@ def test_a_node_that_is_lost(tmp_path: Path) -> None:
 def guarded(folder: Path) -> dict[str, str]:
     """What all who use a cluster with TLS and a token must set; the certificate is for this machine."""
     hosts = ",".join(["DNS:localhost", *(f"IP:{host}" for host in {"127.0.0.1", own_address()})])
-    certificate, key = folder / "node.crt", folder / "node.key"
+    certificate, key = str(folder / "node.crt"), str(folder / "node.key")
     command = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     more = ["-subj", "/CN=node", "-addext", f"subjectAltName={hosts}", "-out", certificate, "-keyout", key]
     subprocess.run([*command, *more], check=True, capture_output=True)
     return {
         "RAY_USE_TLS": "1",
-        "RAY_TLS_CA_CERT": str(certificate),
-        "RAY_TLS_SERVER_CERT": str(certificate),
-        "RAY_TLS_SERVER_KEY": str(key),
+        "RAY_TLS_CA_CERT": certificate,
+        "RAY_TLS_SERVER_CERT": certificate,
+        "RAY_TLS_SERVER_KEY": key,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "5" * 64,
     }

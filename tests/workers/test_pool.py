@@ -9,11 +9,12 @@ import os
 import socket
 import sys
 import time
-from collections import deque
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -75,20 +76,6 @@ def test_the_smaller_number_counts_on_both_sides(own: Wish, partner: Wish, secon
         assert found == 1
 
 
-class Counted:
-    """Workers that only hear how many they are."""
-
-    def __init__(self) -> None:
-        self.count = 1
-
-    def start(self, count: int, *_: object) -> list[bytes]:
-        self.count = count
-        return [bytes(9)] * count
-
-    def dismiss(self) -> None:
-        self.count = 1
-
-
 @pytest.mark.parametrize(
     ("kind", "routed", "comparisons", "count"),
     [("people", True, 105_024, 1), ("people", True, 3_100_000, 4), ("products", False, 10_000_000, 1)],
@@ -98,10 +85,11 @@ def test_workers_start_where_one_takes_long(kind: str, routed: bool, comparisons
     task, wish = starter(kind).task, Wish(4, always=False)
     circuit = held_circuit(task, Side.A) if routed else task.lowered.node
     for side in Side:
-        workers = Counted()
-        sharing = Sharing(wish, wish, workers)  # type: ignore[arg-type]
-        next(sharing.gather(side, OtEngine(), circuit, Seeded("workers"), comparisons))
-        assert workers.count == count
+        workers = Mock()
+        workers.start.return_value = [bytes(9)] * count
+        next(Sharing(wish, wish, workers).gather(side, OtEngine(), circuit, Seeded("workers"), comparisons))
+        assert [call.args[0] for call in workers.start.call_args_list] == [count] * (count > 1)
+        assert workers.dismiss.called == (count == 1)
 
 
 # -- who they are -----------------------------------------------------------------------------------------
@@ -181,44 +169,19 @@ def test_the_most_memory_is_what_was_there_for_a_while_and_in_no_file(tmp_path: 
 # -- what they say ----------------------------------------------------------------------------------------
 
 
-class Partner:
-    """The partner's coordinator, which may have something to say."""
-
-    says: Exception | None = None
-
-    def attend(self) -> None:
-        if self.says is not None:
-            raise self.says
-
-    def lost(self, problem: str) -> ConnectionLostError:
-        return ConnectionLostError(partner="bob", problem=problem, mend="")
-
-
-class Fake:
+def fake(*says: tuple[int, Message | None]) -> Any:
     """Workers that say what a test wants, and hold what they are told."""
+    workers = Mock()
+    workers.receive.side_effect = chain(says, repeat(None))
+    workers.how_it_ended.return_value = "it was killed by signal 9"
+    return workers
 
-    def __init__(self, *says: tuple[int, Message | None]) -> None:
-        self.says = deque(says)
-        self.told: list[tuple[int, Kind, bytes]] = []
-        self.ended = False
 
-    def start(self, count: int) -> None:
-        pass
-
-    def send(self, worker: int, kind: Kind, *parts: bytes | memoryview) -> None:
-        self.told.append((worker, kind, b"".join(parts)))
-
-    def hand_over(self, worker: int, connection: socket.socket) -> None:
-        raise AssertionError
-
-    def receive(self, seconds: float) -> tuple[int, Message | None] | None:
-        return self.says.popleft() if self.says else None
-
-    def how_it_ended(self, worker: int) -> str:
-        return "it was killed by signal 9"
-
-    def end(self) -> None:
-        self.ended = True
+def partner() -> Any:
+    """The partner's coordinator, which may have something to say."""
+    made = Mock()
+    made.lost.side_effect = lambda problem: ConnectionLostError(partner="bob", problem=problem, mend="")
+    return made
 
 
 def answer(*places: int) -> Message:
@@ -230,16 +193,16 @@ def failure(cause: Cause, problem: str = "a message of 3 bytes") -> Message:
     return Message(Kind.FAILURE, bytearray(messages.encode_failure(Failure(cause, problem))))
 
 
-def pool(workers: Fake) -> ProcessPool:
+def pool(workers: Any) -> ProcessPool:
     made = ProcessPool(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
     made.tallies[:] = [_Tally(messages.decode_answer(answer().body)) for _ in range(2)]
     return made
 
 
-def shared(of: Fake | ProcessPool, partner: Partner | None = None) -> SharedRounds:
+def shared(workers: ProcessPool, other: Any = None) -> SharedRounds:
     """The workers when they have met those of the partner: what they were for, they know."""
-    made, no_order = of if isinstance(of, ProcessPool) else pool(of), cast(WorkOrder, None)
-    return SharedRounds(_WorkerProcesses(made, no_order, partner or Partner(), (INPUT,)), Side.A, CIRCUIT, 2)
+    processes = _WorkerProcesses(workers, cast(WorkOrder, None), other or partner(), (INPUT,))
+    return SharedRounds(processes, Side.A, CIRCUIT, 2)
 
 
 def ask(comparer: SharedRounds) -> None:
@@ -256,14 +219,16 @@ def answered(comparer: SharedRounds) -> Any:
 
 def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
     """Rounds end in order, though a worker may be ahead of the other by several."""
-    fake = Fake((1, answer(0)), (1, answer(5)), (0, answer(1, 35)), (0, answer()))
-    workers = pool(fake)
+    heard = fake((1, answer(0)), (1, answer(5)), (0, answer(1, 35)), (0, answer()))
+    workers = pool(heard)
     comparer = shared(workers)
     workers.expect(7.5)
     for _ in range(2):
         ask(comparer)
-    assert [(worker, kind) for worker, kind, _ in fake.told] == [(0, Kind.JOB), (1, Kind.JOB)] * 2
-    seconds = [messages.decode_job(bytearray(body), (INPUT,)).seconds for _, _, body in fake.told]
+    told = [call.args for call in heard.send.call_args_list]
+    assert [(worker, kind) for worker, kind, *_ in told] == [(0, Kind.JOB), (1, Kind.JOB)] * 2
+    jobs = [messages.decode_job(bytearray(b"".join(parts)), (INPUT,)) for _, _, *parts in told]
+    seconds = [job.seconds for job in jobs]
     assert seconds == [7.5, 7.5, 0.0, 0.0]
     assert answered(comparer) == [1, 35, 36]
     assert answered(comparer) == [41]
@@ -286,7 +251,7 @@ def test_a_worker_that_fails_ends_the_run(
     says: list[Message | None], error: type[AccordError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "_REASON_SECONDS", 0.05)
-    comparer = shared(Fake(*((1, message) for message in says)))
+    comparer = shared(pool(fake(*((1, message) for message in says))))
     ask(comparer)
     with pytest.raises(error) as caught:
         next(comparer.answer())
@@ -295,14 +260,10 @@ def test_a_worker_that_fails_ends_the_run(
 
 def test_what_the_partner_says_comes_first() -> None:
     """A connection between workers that was cut because the partner stopped: its reason is what counts."""
-    partner = Partner()
-
-    class Cut(Fake):
-        def receive(self, seconds: float) -> tuple[int, Message | None] | None:
-            partner.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
-            return super().receive(seconds)
-
-    comparer = shared(Cut((0, failure(Cause.LOST))), partner)
+    other = partner()
+    stopped = StoppedError(partner="bob", reason="one of its workers ended", mend="")
+    other.attend.side_effect = chain([None], repeat(stopped))
+    comparer = shared(pool(fake((0, failure(Cause.LOST)))), other)
     ask(comparer)
     with pytest.raises(StoppedError):
         next(comparer.answer())
@@ -317,19 +278,19 @@ def test_a_worker_that_stalls_is_given_up(
     """Before it has a key one of this side, and after it one of the partner's."""
     monkeypatch.setattr(connections, "MEET_SECONDS", 0.1)
     with pytest.raises(error) as caught:
-        connections.Replies(Fake((0, Message(kind, bytearray()))), Partner()).from_all(kind, 2)
+        connections.Replies(fake((0, Message(kind, bytearray()))), partner()).from_all(kind, 2)
     assert caught.value.facts.get("number") == (2 if error is WorkerError else None)
 
 
 def test_a_pool_ends_with_its_context_and_its_port() -> None:
-    fake = Fake()
-    with ProcessPool(Wish(2, always=True), Reach(listen="127.0.0.1:0"), lambda: fake) as made:
+    workers = Mock()
+    with ProcessPool(Wish(2, always=True), Reach(listen="127.0.0.1:0"), lambda: workers) as made:
         assert made.port is not None
         port = made.port.getsockname()[1]
-    assert fake.ended
+    workers.end.assert_called_once()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), 5)
-    with ProcessPool(own_wish(1), Reach(listen="127.0.0.1:0"), Fake) as alone:
+    with ProcessPool(own_wish(1), Reach(listen="127.0.0.1:0"), Mock) as alone:
         assert alone.port is None
 
 
