@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from accord.entropy import Entropy, Seeded, System
-from accord.errors import IdsOutputError, UnreadableError, UsageError
+from accord.errors import IdsOutputError, UnreadableError
 from accord.fields.row_ids import made_ids, open_named
 from accord.table.layout import MADE_ID, Layout
 from accord.table.sources.opening import ids_file, input_files
@@ -258,15 +258,10 @@ def test_a_table_that_changes_while_it_is_read(table: Path) -> None:
 
 
 def test_what_is_no_file_has_no_made_ids(table: Path) -> None:
-    cells = pa.table({"name": ["ann"]})
-    with pytest.raises(UsageError), made_ids(cells, MADE, System()):
-        pass
     make(table)
     read = pa.Table.from_batches(open_named(table, [MADE_ID, "name"], MADE).batches)
     with made_ids(read, MADE, System()) as ids:
         assert ids is None, "what was read of a file has them"
-    with made_ids(cells, Layout(), System()) as ids:
-        assert ids is None
 
 
 def test_ids_that_are_there_already_are_drawn_again(table: Path) -> None:

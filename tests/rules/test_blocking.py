@@ -120,10 +120,8 @@ def test_what_all_passes_guarantee_needs_no_comparison() -> None:
 def test_which_rules_a_blocking_is_complete_for() -> None:
     hour, brand, near, far = same("hour"), same("brand"), within("x", 1), within("y", 1)
     around, half = euclidean("x", "y"), Fraction(1, 2)
-    code, passes = (
-        one_pass(CODE),
-        _build({"pass": [{"name": "by hour", "parts": [HOUR]}, {"parts": [BRAND]}]}),
-    )
+    code, copied = one_pass(CODE), one_pass(HOUR, COPIED)
+    passes = _build({"pass": [{"name": "by hour", "parts": [HOUR]}, {"parts": [BRAND]}]})
     for rule in (hour & near | brand, near & (hour | brand), hour):
         assert passes.losses(rule) == []
     [lost] = passes.losses(hour | same("code"))
@@ -131,7 +129,6 @@ def test_which_rules_a_blocking_is_complete_for() -> None:
     assert one_pass().losses(Hamming("name", 3)) == code.losses(same("code") & same("birth")) == []
     [lost] = code.losses(same("code"))
     assert "'birth'" in lost
-    copied = one_pass(HOUR, COPIED)
     for rule in (around <= 1, within("x", half) & within("y", half)):
         assert copied.losses(hour & rule) == []
     for rule in (around <= Fraction(6, 5), near & far, ~(around <= 1)):
