@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from accord.agreement.file import parse_agreement
 from accord.cli.check_typed import Typed
-from accord.cli.options import read_own_layout
-from accord.fields.load import load_records
 from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import Done, accord
 from tests.fields.made_ids import read_made
@@ -32,28 +28,15 @@ def run(folder: Path, *arguments: str, code: int = 0) -> Done:
     return done
 
 
-def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
-    (folder / "a.csv").write_bytes("id;name;birth\n1;ä;31.12.2020\n2;b;1.2.2020\n".encode("latin-1"))
-    run(folder, "a.csv")
-    found = tomllib.loads((folder / "a.csv.layout.toml").read_text())
-    assert found["columns"] == {"birth": {"column": "birth", "format": "%d.%m.%Y"}}
-    agreed = parse_agreement(AGREEMENT, "it")
-    layout = read_own_layout(agreed, folder / "a.csv.layout.toml", None)
-    assert len(load_records(folder / "a.csv", agreed.fields, agreed.salt, (), layout)) == 2
-    written = (folder / "a.csv.layout.toml").read_bytes()
-    facts = json.loads(run(folder, "a.csv", "--json").stdout)
-    assert facts["layout"]["delimiter"] == ";"
-    assert (folder / "a.csv.layout.toml").read_bytes() == written
-    run(folder, "a.csv", "--layout", "mine.toml")
-    assert read_layout(folder / "mine.toml").source("birth").format == "%d.%m.%Y"
-
-
 def test_what_is_typed_is_added_to_what_stands_there(folder: Path) -> None:
     (folder / "a.csv").write_text("nr;title;dob\n1;x;31.12.2020\n")
     run(folder, "a.csv", "--id", "nr", "--column", "name=title", "--column", "birth=dob")
     path = folder / "a.csv.layout.toml"
-    before = read_layout(path)
+    before, written = read_layout(path), path.read_bytes()
     assert (before.id, before.delimiter, before.source("name").column) == ("nr", ";", "title")
+    assert before.source("birth").format == "%d.%m.%Y"
+    assert json.loads(run(folder, "a.csv", "--json").stdout)["layout"]["delimiter"] == ";"
+    assert path.read_bytes() == written
     # Of other agreements all is kept.
     path.write_text(f'{path.read_text()}\n[columns.shoe_size]\ncolumn = "size"\n')
     (folder / "a.csv").write_text("nr;label;dob;who\n1;x;31.12.2020;p\n")
@@ -133,12 +116,3 @@ def test_rows_in_no_bin_are_counted_by_pass(folder: Path) -> None:
     assert found["missed"]["unknown"] == 1
     assert [one["recall"] for one in found["passes"]] == [1, 1]
     assert found["matches"] == found["all_matches"] == 1
-
-
-def test_a_column_that_cannot_be_read_in_most_rows_is_a_fault(folder: Path) -> None:
-    (folder / "agreement.toml").write_text(
-        AGREEMENT.replace('type = "date"', 'type = "date"\nother = "missing"\nmissing = "differs"')
-    )
-    (folder / "a.csv").write_text("id,name,birth\n" + "".join(f"{n},x,19{n}.02.03.\n" for n in range(10, 20)))
-    done = run(folder, "a.csv", "--date", "birth=%d/%m/%Y", "--json", code=4)
-    assert [fault["place"] for fault in json.loads(done.stdout)["faults"]] == ["column 'birth'"]

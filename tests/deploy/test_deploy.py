@@ -225,7 +225,7 @@ PARTIES = ("north", "south")
 
 def test_the_image_is_for_an_ordinary_user_and_compose_has_options_that_exist() -> None:
     text = (DEPLOY / "Containerfile").read_text()
-    assert "\nUSER 10001:10001\n" in text
+    assert re.findall(r"^USER (.*)$", text, re.M) == ["10001:10001"]
     assert "pip install" not in text.rpartition("\nFROM ")[2]
     # Loops are found only by a process that compiles for the same processor as the image did.
     assert len(re.findall(r"^ENV NUMBA_CPU_NAME=\$\{CPU\} NUMBA_CPU_FEATURES= ", text, re.M)) == 2
@@ -273,4 +273,4 @@ def test_two_parties_link_from_the_steps_of_the_image_alone(tmp_path: Path) -> N
     assert pairs[0].count(b"\n") > 10
     by_root = Image(made.root, made.environment, "0:0")
     refused = image.start(by_root, {}, ["touch", "/opt/accord/bin/new"])
-    assert "Read-only file system" in refused.communicate()[0]
+    assert "Read-only" in refused.communicate()[0]
