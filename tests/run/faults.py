@@ -16,7 +16,7 @@ import sqlite3
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -30,7 +30,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
-from accord.notices import tell_nobody
+from accord.notices import Tell, tell_nobody
 from accord.peer.connection import Reach
 from accord.peer.identity import Card, make_identity, own_card
 from accord.peer.partners import add_partner
@@ -429,15 +429,12 @@ def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
 
 @contextmanager
 def resuming(
-    both: dict[Side, Office], name: str, changes: Resumption | None = None
+    both: dict[Side, Office], name: str, changes: Resumption | None = None, tell: Tell = tell_nobody
 ) -> Iterator[dict[Side, Party[Linked]]]:
-    """Both sides of a run that goes on; A may name other things than before."""
-    with ExitStack() as stack:
-        parties: dict[Side, Party[Linked]] = {}
-        for side, o in both.items():
-            named = (changes if side is Side.A else None) or Resumption()
-            parties[side] = go_on(*stack.enter_context(reopen(o.state, name, named)), Line())
-        yield parties
+    """Both sides of a run that goes on. A may name other things than before, and is told what happens."""
+    own = reopen(both[Side.A].state, name, changes or Resumption(), tell)
+    with own as a, reopen(both[Side.B].state, name) as b:
+        yield {Side.A: go_on(*a, Line()), Side.B: go_on(*b, Line())}
 
 
 def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> Ending:

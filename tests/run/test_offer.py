@@ -7,7 +7,7 @@ in the transcripts of commands; here is that each fact changes them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,7 @@ import pytest
 
 import accord
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded
 from accord.errors import DeclinedError, UncoveredError, UsageError
-from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.notices import (
     _KINDS,
@@ -37,9 +35,7 @@ from accord.notices import (
 )
 from accord.peer.connection import Reach
 from accord.privacy.budget import Budget
-from accord.privacy.events import AllPairs
 from accord.privacy.release import Snapshot
-from accord.protocols.base import Release
 from accord.protocols.parts.slots import content_digest
 from accord.run import request as request_module
 from accord.run.narrator import Narrator
@@ -56,7 +52,6 @@ from accord.table.layout import Layout
 from tests.protocols.worlds import Rows, agreement, records, routed
 from tests.run import faults, worlds
 from tests.run.faults import Wire
-from tests.spent import Spent
 
 ROWS: Rows = [(1, 1), (9, 9)]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -65,13 +60,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # -- the name of a release -----------------------------------------------------------------------------------
 
 
-def release(agreed: Agreement, side: Side, held: Records) -> Release:
-    return agreed.protocol.release(agreed.task, side, len(held))
-
-
 def ask(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> Ask:
     held = records(rows, agreed)
-    found = release(agreed, side, held)
+    found = agreed.protocol.release(agreed.task, side, len(held))
     assert found.event is not None
     content = content_digest(agreed.plan, side, held)
     return Ask("offer", "set", "bob", bytes(32), found.place, found.event, Snapshot("now", content))
@@ -116,21 +107,19 @@ def test_noise_is_drawn_anew_exactly_where_the_counts_may_be_others() -> None:
 
 
 def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
-    def place(salt: str, **more: Any) -> bytes:
+    def place(salt: str = "00000000", town: str = "", **name: str) -> bytes:
         plain = agreement().model_dump(mode="json") | {"salt": salt}
-        plain["fields"] |= {"name": {"type": "text", "encoder": "hash", "missing": "skip"}, **more}
-        if "town" in more:
-            plain["blocking"] = [{"kind": "key", "field": "town", "buckets": 8}]
+        plain["fields"]["name"] = {"type": "text", "encoder": "hash"} | name
+        if town:
+            plain["fields"]["town"] = {"type": "text", "encoder": "hash"}
+            plain["blocking"] = [{"kind": "key", "field": town, "buckets": 8}]
         agreed = Agreement.model_validate(plain)
         return agreed.protocol.release(agreed.task, Side.A, 5).place
 
-    town = {"town": {"type": "text", "encoder": "hash"}}
-    assert place("00000000") == place("11111111")
-    assert place("00000000", **town) != place("11111111", **town)
-    bloom = {"name": {"type": "text", "encoder": "paper", "missing": "skip"}}
-    assert place("00000000", **bloom) == place("00000000"), "how a text is encoded leaves nobody out"
-    error = {"name": {"type": "text", "encoder": "hash"}}
-    assert place("00000000", **error) != place("00000000")
+    assert place(missing="skip") == place("11111111", missing="skip")
+    assert place(town="town") != place("11111111", town="town")
+    # How a text is encoded leaves nobody out.
+    assert place(missing="skip") == place(missing="skip", encoder="paper") != place()
 
 
 def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
@@ -145,18 +134,6 @@ def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
     others = [content([(1, 1), (9, 5)]), content([(1, 1)]), content([*ROWS, (3, 3)]), content(ROWS, "s")]
     left_out = content_digest(agreed.plan, Side.A, replace(loaded, left_out=1))
     assert len({content(ROWS), left_out, *others}) == 6
-
-
-def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
-    agreed, plain = agreement(), agreement(protocol="all-pairs")
-    held = records(ROWS, agreed)
-    draws = [release(agreed, Side.A, held).draw(held, Seeded(seed)) for seed in (1, 1, 2)]
-    assert len(draws[0]) == agreed.plan.bins
-    assert np.array_equal(draws[0], draws[1])
-    assert not np.array_equal(draws[0], draws[2])
-    nothing = release(plain, Side.A, held)
-    assert (ask(plain).key, nothing.event) == (None, AllPairs())
-    assert not nothing.draw(held, Spent()).any()
 
 
 # -- what the owner is told ----------------------------------------------------------------------------------
@@ -362,27 +339,6 @@ def test_a_request_is_kept_and_what_is_named_anew_replaces_it(snapshot: str | No
     # A table that Python had must be named again.
     with pytest.raises(UsageError):
         request_again(manifest(request(data=pa.table({"id": ["1"]}))), agreement(), Resumption())
-
-
-WRONG: dict[str, tuple[Any, ...]] = {
-    "data": (7, None, b"a.csv"),
-    "agreement": ("agreement.toml", None),
-    "partner": (7, None),
-    "dataset": (7,),
-    "layout": ("a.toml", None),
-    "snapshot": (202611,),
-    "reach": (60, Reach(), Reach(listen=":1", connect="x:1")),
-    "uncovered": (True, "some", 2, -0.1),
-}
-
-
-def test_an_argument_of_a_wrong_kind_is_refused() -> None:
-    """Every field is judged here or judges itself."""
-    assert {field.name for field in fields(Request)} == {"output", "workers"} | set(WRONG)
-    for name, values in WRONG.items():
-        for value in values:
-            with pytest.raises(UsageError):
-                request(**{name: value})
 
 
 def test_a_manifest_whose_request_was_changed_is_broken() -> None:

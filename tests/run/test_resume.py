@@ -36,7 +36,7 @@ from accord.peer.frames import Reason
 from accord.peer.handshake import WIRE
 from accord.protocols import intersection, routed
 from accord.run.interrupts import hold_interrupts
-from accord.run.link import get_ready, reopen
+from accord.run.link import get_ready
 from accord.run.request import Output, Resumption
 from accord.run.stages import begin
 from accord.secure.party import Send
@@ -194,8 +194,8 @@ def test_a_partner_that_stops_before_it_is_ready_takes_no_run_away(tmp_path: Pat
     with faults.resuming(both, name) as parties:
         mine, theirs = parties.values()
         hello = next(mine)
-        next(theirs)
         assert isinstance(hello, Send)
+        next(theirs)
         answer = theirs.send(hello.buffer)
         assert isinstance(answer, Send)
         next(mine)
@@ -203,7 +203,7 @@ def test_a_partner_that_stops_before_it_is_ready_takes_no_run_away(tmp_path: Pat
         mine.send(answer.buffer)
         next(mine)
         with pytest.raises(StoppedError):
-            mine.throw(StoppedError(partner="bob", reason="it was interrupted", mend=""))
+            mine.throw(StoppedError(partner="bob", reason="", mend=""))
         theirs.close()
     assert open_run(both[Side.A].state, name).manifest.state == "waits"
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
@@ -226,13 +226,13 @@ def test_what_a_kill_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None
         remove_leftovers(state)
 
 
-def test_a_torn_answer_is_dropped_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torn_answer_is_dropped_and_told(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path, 42)
     (step,) = {open_run(o.state, name).steps() for o in both.values()}
     path, told = both[Side.A].state.run(name) / "journal", list[Notice]()
     path.write_bytes(path.read_bytes()[:-1])
-    monkeypatch.setattr(faults, "reopen", lambda state, run, tell: reopen(state, run, tell=told.append))
-    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    with faults.resuming(both, name, tell=told.append) as parties:
+        faults.require_done(faults.drive(parties, Wire()), both, EXPECTED["greedy"])
     assert [notice for notice in told if isinstance(notice, Mended)] == [Mended(name, step)]
 
 
@@ -297,11 +297,10 @@ def test_too_many_lines_are_refused_before_anything_is_charged(
 ) -> None:
     both = faults.offices(tmp_path, "psi")
     monkeypatch.setattr(intersection, "MOST_LINES", 8)
-    ending = faults.link(both)
-    for side, office in both.items():
-        assert isinstance(ending[side], RefusedError)
-        assert not office.ledger.runs()
-        assert office.run is None
+    for side, error in faults.link(both).items():
+        assert isinstance(error, RefusedError)
+        assert not both[side].ledger.runs()
+        assert both[side].run is None
     monkeypatch.setattr(intersection, "MOST_LINES", 9)
     faults.require_done(faults.link(both), both, EXPECTED["psi"])
 
@@ -309,17 +308,14 @@ def test_too_many_lines_are_refused_before_anything_is_charged(
 # -- outputs and disks ---------------------------------------------------------------------------------------
 
 
-def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(tmp_path: Path) -> None:
     both = faults.offices(tmp_path, "plain")
-    with monkeypatch.context() as patch:
-        usage = shutil.disk_usage(tmp_path)
-        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-        ending = faults.link(both)
-    for side, office in both.items():
-        assert isinstance(ending[side], OutputError), ending
-        assert not office.out.exists()
+    with pytest.MonkeyPatch.context() as patch:
+        usage = shutil.disk_usage(tmp_path)._replace(free=10)
+        patch.setattr(shutil, "disk_usage", lambda _: usage)
+        for side, error in faults.link(both).items():
+            assert isinstance(error, OutputError), error
+            assert not both[side].out.exists()
     faults.require_done(faults.resume(both, faults.the_run(both)), both, EXPECTED["plain"])
 
 
@@ -382,29 +378,22 @@ def test_a_disk_without_room_for_what_does_not_fit_in_memory(
 ) -> None:
     """At any write of one side: nothing is left, and the run goes on."""
     remember_nothing(monkeypatch)
+    write, writes = Spilled.write, list[int]()
     # With other noise a run may come to some writes less.
     for at in (1, 8, 16):
-        both, wire, writes = faults.offices(tmp_path / str(at), kind), Wire(), list[int]()
+        both, wire = faults.offices(tmp_path / str(at), kind), Wire()
+
+        def attempt(file: Spilled, numbers: Any, wire: Wire = wire, at: int = at) -> None:
+            writes.extend([at] if wire.active is Side.A else [])
+            if wire.active is Side.A and writes.count(at) == at:
+                raise _failed(file._folder, faults.full(), file._mend)
+            write(file, numbers)
+
         with monkeypatch.context() as patch:
-            patch.setattr(Spilled, "write", limited(at, wire, writes))
-            ending = faults.link(both, wire)
-        assert isinstance(ending[Side.A], ScratchError)
+            patch.setattr(Spilled, "write", attempt)
+            assert isinstance(faults.link(both, wire)[Side.A], ScratchError)
         assert not [name for name in names(both[Side.A]) if name.startswith((".", "tmp"))]
         faults.require_done(faults.again(both), both, EXPECTED[kind])
-
-
-def limited(at: int, wire: Wire, writes: list[int]) -> Callable[[Spilled, Any], None]:
-    """A file of A that takes so many writes."""
-    write = Spilled.write
-
-    def attempt(file: Spilled, numbers: Any) -> None:
-        if wire.active is Side.A:
-            writes.append(at)
-            if len(writes) == at:
-                raise _failed(file._folder, faults.full(), file._mend)
-        write(file, numbers)
-
-    return attempt
 
 
 # -- clocks and interrupts -----------------------------------------------------------------------------------

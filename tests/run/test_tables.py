@@ -134,13 +134,12 @@ def test_a_server_that_ends_while_it_is_written(
     own = Home(Database.POSTGRES, postgres.add_schema())
     both = writing(tmp_path, own)
     batches, commit = PairTable.typed_batches, sinks_postgres.Postgres.commit
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'accord'"
 
     def ending_server(pairs: PairTable) -> Iterator[pa.RecordBatch]:
         for batch in batches(pairs):
             yield batch
-            postgres.run(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'accord'"
-            )
+            postgres.run(end)
             yield from [batch] * 3000
 
     def lost(transaction: Any) -> None:
@@ -149,8 +148,7 @@ def test_a_server_that_ends_while_it_is_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(PairTable, "typed_batches", ending_server)
-        ending = faults.drive(faults.linking(both), Wire())
-    assert isinstance(ending[Side.A], OutputError)
+        assert isinstance(faults.drive(faults.linking(both), Wire())[Side.A], OutputError)
     assert own.tables() == []
     assert (run := both[Side.A].run) is not None
     assert run.manifest.replaces == ""
@@ -208,14 +206,14 @@ def test_a_server_that_refuses_is_found_at_once_and_no_secret_is_repeated(
         assert secret not in said + told
 
 
-def test_a_table_that_is_there_is_left_alone(home: Home, tmp_path: Path) -> None:
+def test_a_table_that_is_there_is_left_alone(tmp_path: Path) -> None:
     """Also the table that is read, and with `force`."""
-    home.run("CREATE TABLE pairs (id text, x bigint, y bigint)", "INSERT INTO pairs VALUES ('A', 1, 1)")
-    address = home.address()
-    refused(tmp_path / "forced", address, force=True)
-    refused(tmp_path / "read", str(address), data=str(address))
-    assert home.tables() == ["pairs"]
-    assert home.rows("SELECT id FROM pairs") == [("A",)]
+    own = sqlite(tmp_path)
+    own.run("CREATE TABLE pairs (id text, x bigint, y bigint)", "INSERT INTO pairs VALUES ('A', 1, 1)")
+    refused(tmp_path / "forced", own.address(), force=True)
+    refused(tmp_path / "read", str(own.address()), data=str(own.address()))
+    assert own.tables() == ["pairs"]
+    assert own.rows("SELECT id FROM pairs") == [("A",)]
 
 
 def test_a_long_table_tells_how_many_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
