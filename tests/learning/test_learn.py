@@ -242,12 +242,6 @@ def test_passes_are_chosen_without_labels(way: str) -> None:
     assert found.expected.f1 > 0.9
 
 
-def test_passes_need_a_key() -> None:
-    apart = pa.table({"id_a": [f"A{n}" for n in range(30)], "id_b": [f"B{n}" for n in range(30)]})
-    with pytest.raises(UsageError):
-        taught(people(60, 0.01, 3), labels=apart, compare=["sex"], passes=True)
-
-
 # -- made-up people -----------------------------------------------------------------------------------------
 
 
@@ -354,9 +348,14 @@ def test_labels_of_a_part_teach_as_much_as_they_can() -> None:
 
 def test_nothing_that_meets_is_refused() -> None:
     made, rule = people(60), parse_rule(f"{AGREED.rule} and (same(birth) and not same(birth))")
-    for labels in (true_pairs(made), None):
+    apart = pa.table({"id_a": [f"A{n}" for n in range(30)], "id_b": [f"B{n}" for n in range(30)]})
+    for draft, asked in (
+        (AGREED.model_copy(update={"rule": rule}), {"labels": true_pairs(made)}),
+        (AGREED.model_copy(update={"rule": rule}), {}),
+        (AGREED, {"labels": apart, "compare": ["sex"], "passes": True}),
+    ):
         with pytest.raises(UsageError):
-            taught(made, AGREED.model_copy(update={"rule": rule}), labels=labels)
+            taught(people(60, 0.01, 3) if "compare" in asked else made, draft, **asked)
 
 
 def test_more_pairs_than_are_looked_at_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,8 +426,7 @@ def test_labels_say_which_pairs_are_matches(
 
 def test_labels_may_be_tables_of_any_kind() -> None:
     said = pa.table({"id_b": ["b0", "b1"], "match": [True, False], "id_a": ["a0", "a1"]})
-    numbers = said.set_column(1, "match", pa.array([1.0, 0.0]))
-    for source in (said, numbers, said.to_reader()):
+    for source in (said, said.set_column(1, "match", pa.array([1.0, 0.0])), said.to_reader()):
         found = read_labels(source, records("a"), records("b"))
         assert [rows.tolist() for rows in (*found.matches, *found.others)] == [[0], [0], [1], [1]]
 

@@ -3,7 +3,6 @@ scores, the curve, figures by field and missed pairs."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,12 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
-from accord.datasets.starter import starter, starter_text
+from accord.datasets.starter import starter
 from accord.entropy import Seeded
 from accord.errors import DataError, UsageError
 from accord.protocols import intersection
+from accord.protocols.routed import Routed
+from accord.rules.blocking.base import Passes
 from accord.rules.evaluate import Tables, holds
 from accord.rules.evaluate import scores as score_pairs
 from accord.rules.text import parse_rule
@@ -37,7 +38,7 @@ from accord.table.layout import Layout
 from accord.table.sinks.files import write_table
 from reproduction.places import generate_places, places_agreement, places_text
 from tests.fields.made_ids import read_made
-from tests.simulation.made import SCORE, agree, know, people, run, text
+from tests.simulation.made import SCORE, agree, know, people, run
 
 PRODUCTS = starter("products")
 
@@ -58,13 +59,13 @@ def test_products_find_every_match_of_the_rule() -> None:
     assert result.pairs.column_names[:3] == ["id_a", "id_b", "day_a"]
     names = dict(zip(made.a["id"].to_pylist(), made.a["name"].to_pylist(), strict=True))
     assert [names[i] for i in result.pairs["id_a"].to_pylist()] == result.pairs["name_a"].to_pylist()
-    first, second = (
-        [(run.comparisons, run.dummies_a, run.bytes) for run in one.runs] for one in (result, again)
-    )
-    assert first == second
-    assert first[0] != first[1]
+    one, other = result.runs
+    assert [(run.comparisons, run.dummies_a, run.bytes) for run in again.runs] == [
+        (run.comparisons, run.dummies_a, run.bytes) for run in result.runs
+    ]
+    assert one.comparisons != other.comparisons
     assert result.comparisons_sd > 0
-    assert accord.simulate(made.a, made.b, PRODUCTS, seed=8).runs[0].dummies_a != first[0][1]
+    assert accord.simulate(made.a, made.b, PRODUCTS, seed=8).runs[0].dummies_a != one.dummies_a
     empty = accord.simulate(made.a.slice(0, 0), made.b, PRODUCTS)
     assert (empty.matches, empty.candidate_pairs, empty.recall, empty.reduction_ratio) == (0, 0, 1.0, 0.0)
 
@@ -175,36 +176,22 @@ def test_tables_that_a_linkage_refuses_are_not_simulated(monkeypatch: pytest.Mon
 PLAIN = """
 dice(given) >= 0.5 and dice(surname) >= 0.5 and (same(birth) or same(email)) or same(phone) and same(birth)
 """
-PASSES = """
-[[blocking.pass]]
-name = "sex"
-cap = 3
-parts = [{ kind = "key", field = "sex" }]
-
-[[blocking.pass]]
-name = "birth"
-cap = 1
-parts = [{ kind = "key", field = "birth_year" }]
-
-[protocol]
-name = "routed"
-
-[disclose]
-"""
 
 
 def crowded() -> Agreement:
     """Routed over keys that many share."""
-    return parse_agreement(re.sub(r"\[\[blocking.pass\]\].*?\[disclose\]", PASSES, text(), flags=re.S))
+    passes = [
+        {"name": name, "cap": cap, "parts": [{"kind": "key", "field": field}]}
+        for name, cap, field in (("sex", 3, "sex"), ("birth", 1, "birth_year"))
+    ]
+    routed = {"blocking": Passes.model_validate({"pass": passes}), "protocol": Routed(name="routed")}
+    return agree().model_copy(update=routed)
 
 
 def traced(known: Known, shown: int) -> tuple[Curve, list[int], list[int]]:
     found = trace(known, shown)
     assert found is not None
     return found[0], found[1].tolist(), found[2].tolist()
-
-
-# -- the truth ---------------------------------------------------------------------------------------------
 
 
 def test_each_pair_counts_once() -> None:
@@ -220,12 +207,14 @@ def test_each_pair_counts_once() -> None:
 
 def test_true_pairs_are_rows_and_those_of_nobody_are_counted() -> None:
     made = people()
-    more = pa.table({"id_a": ["A1", "nobody", "A1"], "id_b": ["nobody", "B1", "nobody"]})
     pairs = made.truth.select(["id_a", "id_b"])
-    known = know(agree(), made, pa.concat_tables([pairs, pairs.slice(0, 9), more.cast(pairs.schema)]))
+    more = pa.table([["A1", "nobody", "A1"], ["nobody", "B1", "nobody"]], pairs.column_names).cast(
+        pairs.schema
+    )
+    known = know(agree(), made, pa.concat_tables([pairs, pairs.slice(0, 9), more]))
     left, right = known.rows(known.true)
     found = zip(known.a.ids.take(left).to_pylist(), known.b.ids.take(right).to_pylist(), strict=True)
-    assert set(found) == set(zip(*(pairs[name].to_pylist() for name in pairs.column_names), strict=True))
+    assert set(found) == set(zip(*pairs.to_pydict().values(), strict=True))
     assert (len(known.true), known.unknown, known.true_pairs) == (72, 2, 74)
     assert sorted({*known.missed, *known.found}) == sorted({*known.true, *known.false})
 
@@ -233,39 +222,29 @@ def test_true_pairs_are_rows_and_those_of_nobody_are_counted() -> None:
 def test_what_is_no_truth_is_refused() -> None:
     made = people(20)
     done = run(agree(), made)
-    with pytest.raises(DataError):
-        done.quality(made.a)
-    for truth, pairs in ((made.truth, -1), (3, 1)):
-        with pytest.raises(UsageError):
+    for error, truth, pairs in ((DataError, made.a, 1), (UsageError, made.truth, -1), (UsageError, 3, 1)):
+        with pytest.raises(error):
             done.quality(truth, pairs=pairs)
-
-
-# -- the curve ---------------------------------------------------------------------------------------------
-
-
-def sums_of(known: Known) -> dict[int, int]:
-    """Of every pair that meets and fulfils the rest of the rule, slowly."""
-    graded = split(known.agreement.rule)
-    assert graded is not None
-    keys = np.arange(len(known.a) * len(known.b))
-    kept = keys[known.meets(keys) & holds(graded[1], known.tables, *known.rows(keys))]
-    sums = score_pairs(graded[0].comparisons, known.tables, *known.rows(kept))
-    return dict(zip(kept.tolist(), sums.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("rule", [SCORE, f"not missing(birth) and {SCORE}"])
 def test_every_point_is_what_that_threshold_finds(rule: str) -> None:
+    """Of every pair that meets and fulfils the rest of the rule, slowly."""
     known = know(agree(rule), people())
-    sums, true = sums_of(known), set(known.true.tolist())
+    graded = split(known.agreement.rule)
+    assert graded is not None
+    keys, true = np.arange(len(known.a) * len(known.b)), set(known.true.tolist())
+    kept = keys[known.meets(keys) & holds(graded[1], known.tables, *known.rows(keys))]
+    weighed = score_pairs(graded[0].comparisons, known.tables, *known.rows(kept))
+    sums = dict(zip(kept.tolist(), weighed.tolist(), strict=True))
     curve, below, above = traced(known, 5)
     for point in curve.points:
         found = {key for key, sum_ in sums.items() if sum_ >= point.threshold}
         precision, recall = len(found & true) / len(found), len(found & true) / len(true)
         assert point == Point(point.threshold, len(found), precision, recall, f1(precision, recall))
     least = min(sum_ for key, sum_ in sums.items() if key in true)
-    assert [point.threshold for point in curve.points] == sorted(
-        {9} | {s for s in sums.values() if s >= least}
-    )
+    thresholds = {9} | {sum_ for sum_ in sums.values() if sum_ >= least}
+    assert [point.threshold for point in curve.points] == sorted(thresholds)
     assert curve.at(curve.best).f1 == max(point.f1 for point in curve.points)
     assert below == sorted((k for k in sums if sums[k] < 9), key=lambda k: (-sums[k], k not in true, k))[:5]
     assert above == sorted((k for k in sums if sums[k] >= 9), key=lambda k: (sums[k], k in true, k))[:5]
@@ -294,9 +273,6 @@ def test_edges_of_the_curve() -> None:
     curve, below, _ = traced(know(agree(), made, made.truth.slice(0, 0)), 2)
     assert [(point.threshold, point.recall) for point in curve.points] == [(9, 1.0)]
     assert len(below) == 2
-
-
-# -- pairs and fields --------------------------------------------------------------------------------------
 
 
 def test_a_pair_is_told_of_without_its_values() -> None:
@@ -376,9 +352,6 @@ def test_the_report_of_a_simulation_has_the_scores_of_its_pairs() -> None:
     assert "id_a" not in repr(quality)
 
 
-# -- what a run compared -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("options", [None, {}, {"prune": 40}])
 def test_the_curve_at_the_agreed_threshold_is_what_the_run_found(options: dict[str, Any] | None) -> None:
     agreement = crowded() if options is None else adjust(agree(), **options)
@@ -404,14 +377,12 @@ def test_pairs_and_membership_agree_and_keep_the_caps(monkeypatch: pytest.Monkey
     """Of crowded keys the pairs that the rule accepts are estimated."""
     made = people(400)
     done = run(crowded(), made)
-    pairs = [np.concatenate(rows) for rows in zip(*done.compared.pairs(), strict=True)]
-    rows = [grid.ravel() for grid in np.indices((done.records_a, done.records_b))]
-    has = done.compared.has(*rows)
-    assert sorted(zip(*(some.tolist() for some in pairs), strict=True)) == [
-        (a, b) for a, b in zip(rows[0][has].tolist(), rows[1][has].tolist(), strict=True)
-    ]
-    assert len(pairs[0]) <= done.comparisons
-    assert max(np.bincount(pairs[0])) <= 3 + 1
+    pairs = np.stack([np.concatenate(rows) for rows in zip(*done.compared.pairs(), strict=True)], axis=1)
+    rows = np.indices((done.records_a, done.records_b)).reshape(2, -1)
+    has = rows.T[done.compared.has(*rows)]
+    assert sorted(map(tuple, pairs.tolist())) == sorted(map(tuple, has.tolist()))
+    assert len(pairs) <= done.comparisons
+    assert max(np.bincount(pairs[:, 0])) <= 3 + 1
     monkeypatch.setattr(pair, "_MOST_TRIED", 0)
     estimate = run(crowded(), made)
     assert (done.estimated, estimate.estimated) == (False, True)
@@ -432,35 +403,26 @@ def test_paper_scale() -> None:
     assert result.matches > 300_000
 
 
-def composite_passes(records: int) -> Agreement:
-    """The starter for people under ε = 1, with three keys of two fields each; one bucket for as many records
-    as a bin has dummies (docs/blocking.md)."""
-    text = starter_text("people", "00000000").replace("epsilon = 1.6", "epsilon = 1")
-    head, rest = text[: text.index("[[blocking.pass]]")], text[text.index("# The Laplace Protocol") :]
-    keys = (f'field = ["{name}", "birth_year"]' for name in ("given_sound", "surname_sound", "postcode"))
-    parts = (f'{{ kind = "key", {key}, buckets = {records // 107} }}' for key in keys)
-    return parse_agreement(head + "".join(f"[[blocking.pass]]\nparts = [{part}]\n" for part in parts) + rest)
-
-
 @pytest.mark.slow
 def test_a_million_people_are_counted() -> None:
-    """Three composite passes: some 1.5·10⁹ comparisons of 10¹² pairs; as docs/blocking.md expects."""
+    """Three keys of two fields each under ε = 1, one bucket for as many records as a bin has dummies: some
+    1.5·10⁹ comparisons of 10¹² pairs; as docs/blocking.md expects."""
     records = 1_000_000
-    made, agreed = generate_people(records, None, 1), composite_passes(records)
+    keys = [
+        {"kind": "key", "field": [name, "birth_year"], "buckets": records // 107}
+        for name in ("given_sound", "surname_sound", "postcode")
+    ]
+    blocking = Passes.model_validate({"pass": [{"parts": [key]} for key in keys]})
+    agreed = adjust(starter("people").model_copy(update={"blocking": blocking}), epsilon="1")
+    made = generate_people(records, None, 1)
     tables = load_both(made.a, made.b, agreed, None, None)
-    noise = [
-        release_of(agreed, side, table.size).draw(table, Seeded(side.value))
-        for side, table in zip(Side, tables, strict=True)
-    ]
-    counts = [
-        agreed.plan.counts(side, table.columns, len(table)) + drawn
-        for side, table, drawn in zip(Side, tables, noise, strict=True)
-    ]
+    noise, counts, rows = [], [], []
+    for side, table, name in zip(Side, tables, ("id_a", "id_b"), strict=True):
+        noise.append(release_of(agreed, side, table.size).draw(table, Seeded(side.value)))
+        counts.append(agreed.plan.counts(side, table.columns, len(table)) + noise[-1])
+        found = pc.index_in(made.truth[name].combine_chunks(), value_set=table.ids)
+        rows.append(np.asarray(found).astype(np.int64))
     comparisons = agreed.protocol.price(agreed.task, (records, records), (counts[0], counts[1]))
-    rows = [
-        np.asarray(pc.index_in(made.truth[name].combine_chunks(), value_set=table.ids)).astype(np.int64)
-        for name, table in zip(("id_a", "id_b"), tables, strict=True)
-    ]
     met = agreed.plan.compares(Tables(agreed.fields, *(table.columns for table in tables)), rows[0], rows[1])
     assert 1e9 < comparisons < 2e9
     assert met.mean() > 0.95
