@@ -26,23 +26,10 @@ from accord.rules.implied import accepts_unseen, enough_alone, reach, requires_s
 from accord.rules.join import Compared, Index, Meetings, candidates, full_join, has_index, meeting_pairs
 from accord.rules.lowering import lower
 from accord.rules.merging import merge_levels
-from accord.rules.rule import (
-    And,
-    Hamming,
-    Level,
-    Levels,
-    Missing,
-    Or,
-    Rule,
-    Same,
-    Score,
-    Similar,
-    Within,
-    predicates,
-)
+from accord.rules.rule import And, Level, Levels, Missing, Or, Rule, Same, Score, Within, predicates
 from accord.rules.text import parse_rule
 from accord.rules.thresholds import cosine_table, within_steps
-from accord.rules.words import dice, euclidean, missing, same, within
+from accord.rules.words import dice, euclidean, hamming, missing, same, within
 from accord.secure import circuit
 from accord.secure.circuit import AtMost, Bilinear
 from accord.secure.ideal import evaluate
@@ -169,7 +156,7 @@ def test_which_rules_have_an_index() -> None:
 
 
 def test_what_the_blocking_guarantees_is_left_out_of_the_circuit() -> None:
-    hour, near = Same("hour"), Hamming("name", 3)
+    hour, near = Same("hour"), (hamming("name") <= 3)
     rules = [hour & near, hour, ~hour, hour | near]
     nodes = [lower(rule, worlds.FIELDS, frozenset(["hour"])).node for rule in rules]
     assert nodes == [lower(near, worlds.FIELDS).node, circuit.And(()), circuit.Or(()), circuit.And(())]
@@ -179,7 +166,7 @@ def test_a_difference_costs_no_product_and_a_similarity_one_filter() -> None:
     leaves = circuit.leaves(lower(within("y", 1), worlds.FIELDS).node)
     values = [leaf.value for leaf in leaves if isinstance(leaf, AtMost)]
     assert [value.products for value in values if isinstance(value, Bilinear)] == [(), ()]
-    node = lower(Similar("dice", "name", Fraction(1, 2)), worlds.FIELDS).node
+    node = lower(dice("name") >= "0.5", worlds.FIELDS).node
     for side in Side:
         assert {of.name for of in circuit.inputs(node, side)} == {"name bits", "name ones", "name present"}
 
@@ -381,7 +368,6 @@ def accepts(rule: Rule, fields: dict[str, FieldSpec], column: str) -> bool:
 
 Worth = dict[tuple[int, int], int]
 """What each pair (record of A, record of B) is worth."""
-Kept = set[tuple[int, int]]
 
 small: st.SearchStrategy[Worth] = st.integers(1, 3).flatmap(
     lambda most: st.dictionaries(
@@ -390,7 +376,7 @@ small: st.SearchStrategy[Worth] = st.integers(1, 3).flatmap(
 )
 
 
-def textbook(worth: Worth) -> Kept:
+def textbook(worth: Worth) -> set[tuple[int, int]]:
     """The definition: the pair that is worth most, the first by id among equals; then of what is left."""
     if not worth:
         return set()
@@ -399,17 +385,11 @@ def textbook(worth: Worth) -> Kept:
     return {best} | textbook(left)
 
 
-def kept(worth: Worth) -> Kept:
-    pairs = list(worth)
-    left, right = np.array(pairs, np.int64).reshape(-1, 2).T
-    found = choose(left.copy(), right.copy(), np.array(list(worth.values()), np.int64))
-    return {pairs[i] for i in np.flatnonzero(found)}
-
-
 @given(small)
 def test_one_to_one_sets_are_the_textbooks(worth: Worth) -> None:
-    assert kept(worth) == textbook(worth)
     left, right = np.array([*worth], np.int64).reshape(-1, 2).T
+    found = choose(left.copy(), right.copy(), np.array([*worth.values()], np.int64))
+    assert {pair for pair, chosen in zip(worth, found, strict=True) if chosen} == textbook(worth)
     sharing = [sum(a == c or b == d for c, d in worth) for a, b in worth]
     assert alone(left, right).tolist() == [count == 1 for count in sharing]
 

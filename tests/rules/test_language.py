@@ -17,17 +17,7 @@ from accord.rules import words as w
 from accord.rules.breakdown import break_down, is_short, score_rows, shorten, tell_shortly
 from accord.rules.check import rule_faults
 from accord.rules.lowering import lower
-from accord.rules.rule import (
-    Level,
-    Levels,
-    Missing,
-    Rule,
-    Same,
-    Score,
-    Within,
-    fields_of,
-    predicates,
-)
+from accord.rules.rule import Level, Levels, Missing, Rule, Same, Score, Within, fields_of, predicates
 from accord.rules.text import RuleSyntaxError, parse_rule
 from accord.side import Side
 from tests.rules import worlds
