@@ -156,20 +156,6 @@ def test_the_parts_add_up_to_the_value(of: Hamming | Mismatches | SquaredEuclide
     assert (total == _value(of, a.inputs, b.inputs, rows, rows)).all()
 
 
-def test_the_letters_nearby_are_bits_of_one_value() -> None:
-    for place in range(TEXT.length):
-        random = np.random.default_rng(place)
-        a, b = (table(random, Edit(TEXT, 2), side, 50) for side in Side)
-        x, y = a.read(TEXT), b.read(TEXT)
-        form = forms.form_of(forms.Nearby(TEXT, place, 2))
-        total = require_within(form, value_of(form, a.read, b.read, 50))
-        for bit in range(5):
-            there = place - 2 + bit
-            known = x[:, place] == y[:, there] if 0 <= there < TEXT.length else np.zeros(50, np.bool_)
-            assert ((total >> bit & 1 != 0) == known).all()
-        assert form.high < 1 << 5
-
-
 def test_weights_by_kinds_of_rows_add_up() -> None:
     """Two tables in one form, of which one reads several inputs of several elements."""
     random = np.random.default_rng(2)

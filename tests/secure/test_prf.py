@@ -17,7 +17,7 @@ from accord.secure.okvs.store import Encoder, Layout
 from accord.secure.party import Effect, Party, Send, Wire, run_pair
 from accord.secure.prf import oblivious, programmed
 from accord.secure.prf.binned import Binned, binned_bytes
-from accord.secure.prf.oblivious import BLOCK, Clear, Function, Oblivious, Points, Seeds, asked_bytes
+from accord.secure.prf.oblivious import BLOCK, Clear, Function, Oblivious, Seeds, asked_bytes
 from accord.secure.prf.programmed import fetch, program, programmed_bytes
 from accord.secure.transfer.extension import Receiver, Tile
 from accord.secure.transfer.permutation import Permutation
@@ -182,18 +182,14 @@ def test_corrections_for_other_choices_are_refused(
         for tree in range(trees):
             corrections[first + tree * (length // 64)] ^= np.uint64(1)
 
-    def asks(end: Oblivious, points: Points) -> Party[Seeds]:
+    def asks(end: Oblivious) -> Party[Seeds]:
         yield from end.meet()
         monkeypatch.setattr(Receiver, "extend", flipping)
-        return (yield from end.ask(points, none))
+        return (yield from end.ask(end.points(own), none))
 
-    def answers(end: Oblivious, points: Points) -> Party[Seeds]:
-        yield from end.meet()
-        return (yield from end.answer(asked, points, none))
-
-    points, (a, b) = items(1, asked + 1, 2), ends()
+    own, (a, b) = items(1, asked + 1), ends()
     with pytest.raises(PeerError):
-        run_pair(asks(a, points), answers(b, points))
+        run_pair(asks(a), lister(b, asked, own))
 
 
 # -- over bins -----------------------------------------------------------------------------------------------

@@ -180,6 +180,8 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
 def test_any_circuit_is_opened_and_tallied(world: World, count: int) -> None:
     """Whatever met and matched, messages have the same sizes."""
     random, found, twice = np.random.default_rng(5), 0, 0
+    for leaf in LEAVES:
+        Given(leaf, None, 60, random).run(world)
     for number in range(count):
         circuit = (random_circuit, random_score, random_names)[number % 3](random)
         met, missed = (Given(circuit, None, 60, random, share) for share in (0.7, 0.0))
