@@ -30,7 +30,7 @@ from tests.run import faults
 from tests.run.faults import EXPECTED
 from tests.workers import clusters
 from tests.workers.clusters import Cluster
-from tests.workers.test_workers import Meeting, children, crowds, is_running, meet, require_done
+from tests.workers.test_workers import Meeting, children, is_running, meet, require_done, require_resumed
 
 clusters.require_ray()
 
@@ -239,7 +239,7 @@ def test_both_sides_on_clusters(tmp_path: Path) -> None:
         found.require_empty()
 
 
-def require_resumed(
+def require_resumed_on(
     cluster: Cluster, folder: Path, act: Callable[[Meeting], object], codes: tuple[int, int], *where: str
 ) -> None:
     """What happens to side A after a round ends both and all workers; resumed, the output is the same."""
@@ -248,14 +248,9 @@ def require_resumed(
         meeting.both[Side.A].event("progress")
         act(meeting)
 
-    both, expected = crowds(folder)
-    first, again = (f"{one} {TRUSTED}" for one in where)
-    meeting = meet(both, None, {Side.A: first, Side.B: 2}, after_a_round)
-    assert tuple(meeting.ends[side][0] for side in Side) == codes, meeting.ends
-    cluster.require_empty()
-    name = faults.common_run(both)
-    assert name
-    require_done(meet(both, name, {Side.A: again, Side.B: 2}), both, expected)
+    workers: list[dict[Side, int | str]] = [{Side.A: f"{one} {TRUSTED}", Side.B: 2} for one in where]
+    ends = dict(zip(Side, codes, strict=True))
+    require_resumed(folder, after_a_round, ends, workers[0], workers[1], cluster.require_empty)
 
 
 @pytest.mark.slow
@@ -286,7 +281,7 @@ def test_whoever_is_killed_the_run_goes_on(
             os.kill(cluster.workers()[0] if who == "worker" else foremen[0], signal.SIGKILL)
 
     where = f"2@ray://127.0.0.1:{cluster.client}" if who.endswith("client") else "2@ray"
-    require_resumed(cluster, tmp_path, kill, codes, where, where)
+    require_resumed_on(cluster, tmp_path, kill, codes, where, where)
     assert len(foremen) == 1
     until = time.monotonic() + PATIENCE
     while any(map(is_running, foremen)):
@@ -297,7 +292,7 @@ def test_whoever_is_killed_the_run_goes_on(
 @pytest.mark.slow
 def test_a_node_that_is_lost(tmp_path: Path) -> None:
     with clusters.running(1, **clusters.OPEN) as found:
-        require_resumed(found, tmp_path, lambda _: found.lose_node(), (13, 10), "2@ray", "1@ray")
+        require_resumed_on(found, tmp_path, lambda _: found.lose_node(), (13, 10), "2@ray", "1@ray")
 
 
 def guarded(folder: Path) -> dict[str, str]:

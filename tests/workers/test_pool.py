@@ -9,8 +9,6 @@ import os
 import socket
 import sys
 import time
-from contextlib import ExitStack
-from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
@@ -27,11 +25,9 @@ from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedEr
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.protocols.parts import schedule
-from accord.protocols.parts.comparers import InTurn, Staff
+from accord.protocols.parts.comparers import InTurn
 from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.routed_passes import held_circuit
-from accord.run.link import reopen
-from accord.run.stages import begin, go_on
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Equal, Input
 from accord.secure.ot.engine import OtEngine
@@ -297,48 +293,23 @@ def test_a_pool_ends_with_its_context_and_its_port() -> None:
 # -- a whole run in memory, with several sessions that speak in turn ---------------------------------------
 
 
-class Several(NoWorkers):
-    """So many sessions over the coordinators' own channel."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def comparers(self, order: WorkOrder, connection: connections.PartnerConnection, partner: Wish) -> Staff:
-        return InTurn(self._count, UNDER_WAY)
-
-
-def link(both: dict[Side, faults.Office], count: int, wire: faults.Wire | None = None) -> faults.Ending:
-    """Both start a new run."""
-    for office in both.values():
-        office.out.unlink(missing_ok=True)
-    parties = {
-        side: begin(replace(office.ready(), team=Several(count)), faults.Line())
-        for side, office in both.items()
-    }
-    return faults.drive(parties, wire or faults.Wire())
-
-
-def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.Ending:
-    """Both go on with a run."""
-    with ExitStack() as stack:
-        parties = {}
-        for side, office in both.items():
-            reopened = reopen(office.state, name)
-            own, kept = stack.enter_context(reopened)
-            parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
-        return faults.drive(parties, faults.Wire())
+def speak_in_turn(patch: pytest.MonkeyPatch, count: int) -> None:
+    """From now on every run has so many sessions over the coordinators' own channel."""
+    patch.setattr(NoWorkers, "comparers", lambda *_: InTurn(count, UNDER_WAY))
 
 
 @pytest.mark.parametrize("kind", ["greedy", pytest.param("plain", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("counts", [(1, 4), (4, 1), pytest.param((2, 3), marks=pytest.mark.slow)])
-def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], tmp_path: Path) -> None:
+def test_a_run_goes_on_with_another_number(
+    kind: str, counts: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     both = faults.offices(tmp_path, kind)
-    frames = 40 * counts[0]
-    link(both, counts[0], faults.Wire(frames=frames))
-    name = faults.common_run(both)
-    assert name
+    speak_in_turn(monkeypatch, counts[0])
+    faults.link(both, faults.Wire(frames=40 * counts[0]))
+    name = faults.the_run(both)
     before = {side: faults.stored(office, name)[1] for side, office in both.items()}
-    faults.require_done(resume(both, name, counts[1]), both, EXPECTED[kind])
+    speak_in_turn(monkeypatch, counts[1])
+    faults.require_done(faults.resume(both, name), both, EXPECTED[kind])
     for side, office in both.items():
         assert faults.stored(office, name)[1].startswith(before[side]), "a kept answer was lost"
 
@@ -370,16 +341,17 @@ def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
     """
     monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (rounds,))
     both = faults.offices(tmp_path, "plain")
-    link(both, 2 if frames else 1, faults.Wire(frames=frames))
-    name = faults.common_run(both)
-    assert name
+    speak_in_turn(monkeypatch, 2 if frames else 1)
+    faults.link(both, faults.Wire(frames=frames))
+    name = faults.the_run(both)
     for side, steps in kept.items():
         journal = both[side].state.run(name) / "journal"
         with journal.open("rb") as file:
             ends = scan(file).ends
         assert frames or len(ends) == 1 + 4, "commitments, counts, one round and the disclosure"
         os.truncate(journal, ends[steps])
-    ending = resume(both, name, 3 if frames else 1)
+    speak_in_turn(monkeypatch, 3 if frames else 1)
+    ending = faults.resume(both, name)
     if goes_on:
         faults.require_done(ending, both, EXPECTED["plain"])
         return

@@ -175,23 +175,27 @@ def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: P
         code, other = 130, 10
     else:
         code, other = -signal.SIGKILL, 8
-    meeting = require_resumed(
-        tmp_path, death, {death.side: code, death.side.other: other}, 1 if death.rounds else 3
-    )
+    codes = {death.side: code, death.side.other: other}
+    again = {Side.A: 3, Side.B: 1 if death.rounds else 3}
+    meeting = require_resumed(tmp_path, death, codes, dict.fromkeys(Side, 2), again)
     if death.worker is not None:
         assert f"Worker {death.worker + 1}" in meeting.ends[death.side][1]
 
 
 def require_resumed(
-    folder: Path, act: Callable[[Meeting], None], codes: dict[Side, int], again: int
+    folder: Path,
+    act: Callable[[Meeting], None],
+    codes: Mapping[Side, int],
+    first: Mapping[Side, int | str],
+    again: Mapping[Side, int | str],
+    between: Callable[[], None] = lambda: None,
 ) -> Meeting:
     """Whatever happens ends both with these codes. Resumed with other workers the output is the same."""
     both, expected = crowds(folder)
-    meeting = meet(both, None, {Side.A: 2, Side.B: 2}, act)
+    meeting = meet(both, None, first, act)
     assert {side: end[0] for side, end in meeting.ends.items()} == codes, meeting.ends
-    name = faults.common_run(both)
-    assert name
-    require_done(meet(both, name, {Side.A: 3, Side.B: again}), both, expected)
+    between()
+    require_done(meet(both, faults.the_run(both), again), both, expected)
     return meeting
 
 
@@ -204,7 +208,8 @@ def test_a_full_disk_ends_all_workers_and_the_run_goes_on(tmp_path: Path) -> Non
         meeting.see_workers(2)
         resource.prlimit(meeting.both[Side.A].popen.pid, resource.RLIMIT_FSIZE, (64, 64))
 
-    meeting = require_resumed(tmp_path, fill, {Side.A: 6, Side.B: 10}, 3)
+    codes = {Side.A: 6, Side.B: 10}
+    meeting = require_resumed(tmp_path, fill, codes, dict.fromkeys(Side, 2), dict.fromkeys(Side, 3))
     assert "accord resume" in meeting.ends[Side.A][1]
 
 
