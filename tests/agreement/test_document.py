@@ -24,7 +24,7 @@ from accord.rules.rule import Within
 from accord.rules.words import same
 from accord.side import Side
 from reproduction.places import places_agreement
-from tests.agreement.worlds import TEXT, changed, faults, line_of, with_passes
+from tests.agreement.worlds import TEXT, changed, with_passes
 
 PRODUCTS, PEOPLE = starter("products"), starter("people")
 ORIGINS = ("nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A and B linked")
@@ -288,9 +288,11 @@ def test_a_rule_is_judged_with_the_engine_and_the_protocol(monkeypatch: pytest.M
     """A simulation may try others. Greedy shows a made field by itself or with its columns."""
     monkeypatch.setattr("accord.secure.garbled.boolean.MOST_WIRES", 40)
     text = TEXT.replace('engine = "ot"', 'engine = "dual"').replace("greedy = true", "greedy = false")
-    (fault,) = faults(text)
-    assert fault.startswith(f"line {line_of('engine =', text)}")
-    assert "40" in fault
+    with pytest.raises(AgreementError) as caught:
+        parse_agreement(text)
+    (fault,) = caught.value.faults
+    assert fault.place.startswith(f"line {text[: text.index('engine =')].count(chr(10)) + 1}")
+    assert "40" in fault.problem
     parse_agreement(text, simulated=True)
     assert parse_agreement(changed('name = "psi"', blocking=False), simulated=True).protocol.name == "psi"
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
