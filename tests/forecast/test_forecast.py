@@ -56,7 +56,6 @@ def look(agreed: Agreement, *given: Any) -> Outlook:
 
 def test_a_plan_follows_from_counts_given_or_agreed() -> None:
     found = accord.plan(AGREED, records=(100, 80), network="lan")
-    assert isinstance(found, accord.Plan)
     assert (found.sizes, found.network) == ((100, 80), "1000/0.5")
     assert accord.plan(expecting(7, 9)).sizes == (7, 9)
     with pytest.raises(UsageError) as raised:
@@ -71,6 +70,7 @@ def test_a_plan_follows_from_counts_given_or_agreed() -> None:
         *({"max_epsilon": -1}, {"max_epsilon": float("nan")}, {"covered": 1.1}, {"overlap": -0.1}),
         *({"records": records} for records in ((5,), (0, 5), (5, 0), (1, 20_000_001))),
     ],
+    ids=str,
 )
 def test_a_wish_that_means_nothing_is_refused(wish: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

@@ -29,6 +29,7 @@ from tests.run import worlds as linking
 TABLE = prepared.table("shop")
 TYPES = prepared.types("shop")
 CELLS = {str(cell) for name in TABLE.column_names[1:] for cell in TABLE[name].to_pylist() if cell}
+ODD: dict[str, Any] = {"ranges": {"price": ("1",)}, "answer": "sum", "answer_epsilon": 1}
 GIVEN: dict[str, Any] = {"parties": PARTIES, "records": (100, 100)}
 
 
@@ -126,22 +127,18 @@ def test_answers_are_those_that_were_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("error", "said", "given"),
     [
-        ({"types": {"fone": "skip"}}, UsageError, "'phone'"),
-        ({"types": {"phone": "fone"}}, UsageError, "'fone'"),
-        ({"types": {"sku": "skip"}}, DataError, ""),
-        ({"types": {"sku": "id"}, "make_ids": True}, UsageError, ""),
-        ({"parties": ("A", "B")}, AgreementError, "'A'"),
-        ({"disclose": ["birth"]}, AgreementError, "birth"),
-        ({"ranges": {"price": ("1",)}}, UsageError, "`ranges=`"),
-        ({"answer": "sum"}, UsageError, "`answer=`"),
-        ({"answer_epsilon": 1}, UsageError, "`answer_epsilon=`"),
+        (UsageError, "'phone'", {"types": {"fone": "skip"}}),
+        (UsageError, "'fone'", {"types": {"phone": "fone"}}),
+        (DataError, "", {"types": {"sku": "skip"}}),
+        (UsageError, "", {"types": {"sku": "id"}, "make_ids": True}),
+        (AgreementError, "'A'", {"parties": ("A", "B")}),
+        (AgreementError, "birth", {"disclose": ["birth"]}),
+        *((UsageError, f"`{name}=`", {name: value}) for name, value in ODD.items()),
     ],
 )
-def test_answers_of_which_nothing_can_be_drafted(
-    given: dict[str, Any], error: type[Exception], said: str
-) -> None:
+def test_what_cannot_be_drafted_is_refused(error: type[Exception], said: str, given: dict[str, Any]) -> None:
     with pytest.raises(error) as raised:
         accord.propose(TABLE).confirm(**{"records": (100, 100)} | given)
     assert said in str(raised.value)
@@ -161,15 +158,14 @@ def test_a_layout_says_what_is_known_of_a_file(tmp_path: Path) -> None:
 
 
 def test_cells_are_shown_to_their_owner_on_request_alone() -> None:
+    """Of a file without a header a name is a cell."""
     proposal = accord.propose(TABLE)
     fit = proposal.fit(shape("shop").draft)
     for shown in (repr(proposal), str(proposal), proposal._repr_html_(), repr(fit)):
         assert not [cell for cell in CELLS if cell in shown]
-    assert "maker" not in repr(proposal), "of a file without a header a name is a cell"
-    assert "maker" in proposal._repr_html_()
+    assert ["maker" in shown for shown in (repr(proposal), proposal._repr_html_())] == [False, True]
     for shown in (repr(proposal.show()), proposal.show()._repr_html_()):
-        assert "Bose Acoustimass 5" in shown
-        assert "unknown" in shown
+        assert all(cell in shown for cell in ("Bose Acoustimass 5", "unknown"))
     assert "Bose" not in repr(proposal.show(0))
 
 
@@ -199,12 +195,8 @@ def test_a_draft_tells_its_recall_and_is_written_once(tmp_path: Path) -> None:
 # -- where agreed fields are found --------------------------------------------------------------------------
 
 PARTNER = pa.table(
-    {
-        "Artikelnummer": [7, 8],
-        "Bezeichnung": ["Sony PSLX 350", "Bose"],
-        "Marke": ["SONY", "Bose"],
-        "Preis": ["1,5", "2"],
-    }
+    [[7, 8], ["Sony PSLX 350", "Bose"], ["SONY", "Bose"], ["1,5", "2"]],
+    ["Artikelnummer", "Bezeichnung", "Marke", "Preis"],
 )
 
 
@@ -214,11 +206,8 @@ def agreed() -> accord.Agreement:
 
 def test_the_partner_fits_its_own_columns() -> None:
     fit = accord.propose(PARTNER).fit(agreed())
-    columns = {name: fit.layout.source(name).column for name in ("title", "brand", "price")}
-    assert (fit.layout.id, columns) == (
-        "Artikelnummer",
-        {"title": "Bezeichnung", "brand": "Marke", "price": "Preis"},
-    )
+    columns = [fit.layout.source(name).column for name in ("title", "brand", "price")]
+    assert [fit.layout.id, *columns] == PARTNER.column_names
     assert fit.layout.source("price").decimal == ","
     assert "Marke" in fit._repr_html_()
     assert accord.check(agreed(), PARTNER, party="B", layout=fit.layout).clean
@@ -367,12 +356,8 @@ def customers(copies: int = 1, shops: int = 7) -> pa.Table:
     """400 records of persons, who have so many each, with a column of few values."""
     rows = [row // copies for row in range(400)]
     made = people(400).a.take(rows)
-    shop = pa.array([f"shop {row % shops}" for row in rows])
-    return (
-        made.select(["surname", "birth"])
-        .add_column(0, "id", pa.array([*map(str, range(400))]))
-        .append_column("category", shop)
-    )
+    ids, shop = pa.array([*map(str, range(400))]), pa.array([f"shop {row % shops}" for row in rows])
+    return made.select(["surname", "birth"]).add_column(0, "id", ids).append_column("category", shop)
 
 
 def suggested(table: pa.Table) -> Any:
