@@ -104,6 +104,12 @@ class Cell:
     side: Side | None
     at: int
 
+    @property
+    def victim(self) -> Side:
+        """The side to which it happens."""
+        assert self.side is not None
+        return self.side
+
     def __str__(self) -> str:
         return "-".join([self.world, self.fault, *([self.side.value] if self.side else []), str(self.at)])
 
@@ -171,12 +177,6 @@ class Play:
         self._attempts = 0
         self._seen: list[str] = []
         self._slots: dict[tuple[Side, str], bytes] = {}
-
-    @property
-    def victim(self) -> Side:
-        """The side to which it happens."""
-        assert self.cell.side is not None
-        return self.cell.side
 
     def link(self, wire: Wire | None = None) -> Ending:
         """An attempt at a new run."""
@@ -410,49 +410,26 @@ def nothing(play: Play) -> None:
     play.require_done(play.link())
 
 
-def cut(play: Play, lost: bool) -> None:
-    """The connection ends. What is on its way arrives, or is lost."""
-    play.require_sound(play.link(Wire(frames=play.cell.at, lost=lost, told=True)))
+def interrupt(play: Play, make: Callable[[Cell], Wire]) -> None:
+    """The connection ends, and perhaps a side or both."""
+    wire = make(play.cell)
+    ending = play.link(wire)
+    if wire.told:
+        play.require_sound(ending, wire.killed)
+    else:
+        assert all(result is None or isinstance(result, Linked) for result in ending.values())
     play.recover()
 
 
-def cut_one(play: Play) -> None:
-    """So many frames reach a side. The rest of those for it is lost."""
-    play.require_sound(play.link(Wire(to={play.victim: play.cell.at}, told=True)))
-    play.recover()
-
-
-def dark(play: Play) -> None:
-    """Both die."""
-    for result in play.link(Wire(frames=play.cell.at)).values():
-        assert result is None or isinstance(result, Linked)
-    play.recover()
-
-
-def kill(play: Play) -> None:
-    """A side dies, and its partner hears that the connection ended."""
-    wire = Wire(frames=play.cell.at, killed=play.victim, told=True)
-    play.require_sound(play.link(wire), play.victim)
-    play.recover()
-
-
-def kill_at_write(play: Play, before: bool) -> None:
-    """A side dies before or after a write."""
-    wire = Wire(told=True)
-    with faults.deaths(wire, play.victim, play.cell.at, before):
+def fail_at_write(
+    play: Play, before: bool, fault: Callable[[], BaseException] = Killed, lasting: bool = True
+) -> None:
+    """A side dies before or after a write, or its disk refuses the write, and perhaps all later ones."""
+    wire, dies = Wire(told=True), fault is Killed
+    with faults.deaths(wire, play.cell.victim, play.cell.at, before, fault, lasting):
         ending = play.link(wire)
-    assert isinstance(ending[play.victim], Killed)
-    play.require_sound(ending, play.victim)
-    play.recover()
-
-
-def fill(play: Play, lasting: bool) -> None:
-    """The disk of a side refuses a write, and perhaps all later ones."""
-    wire = Wire(told=True)
-    with faults.deaths(wire, play.victim, play.cell.at, True, faults.full, lasting):
-        ending = play.link(wire)
-    assert isinstance(ending[play.victim], StateError | OutputError), repr(ending)
-    play.require_sound(ending)
+    assert isinstance(ending[play.cell.victim], Killed if dies else StateError | OutputError), repr(ending)
+    play.require_sound(ending, play.cell.victim if dies else None)
     play.recover()
 
 
@@ -527,7 +504,7 @@ def lie_again(play: Play) -> None:
 def flip_state(play: Play) -> None:
     """Both die, and a bit in the state folder of one is another. Its owner is told, or nothing is different;
     with the bit as it was both go on."""
-    side = play.victim
+    side = play.cell.victim
     play.link(Wire(frames=play.cell.at))
     office = play.both[side]
     done = all(run.manifest.done for runs in play.runs.values() for run in runs.values())
@@ -586,7 +563,7 @@ def views(office: Office) -> dict[str, object]:
 
 def other_table(play: Play) -> None:
     """Both die, and one comes back with another table. It is refused, and nothing changes."""
-    side = play.victim
+    side = play.cell.victim
     play.link(Wire(frames=play.cell.at))
     name, data = play.shared_run(), play.both[side].data
     if name is not None:
@@ -604,13 +581,9 @@ def other_table(play: Play) -> None:
     play.recover()
 
 
-FORGETFUL = """A copy of the state folder from before a charge is not noticed today. The noise is drawn
-again, so that the partner sees a second release, and the account forgets that it paid for the first."""
-
-
 def restore(play: Play) -> None:
     """Both die. One goes back to the state folder that it had then, after the run went on."""
-    side, kept = play.victim, play.folder / "kept"
+    side, kept = play.cell.victim, play.folder / "kept"
     play.link(Wire(frames=play.cell.at))
     shutil.copytree(play.both[side].state.folder, kept)
     known = charges(play.both[side])
@@ -620,7 +593,8 @@ def restore(play: Play) -> None:
     play.recover_from()
     own, partner = charges(play.both[side]), charges(play.both[side.other])
     if forgotten and own != partner:
-        # FORGETFUL: a later version notices.
+        # A copy from before a charge is not noticed today: the noise is drawn again, so that the partner sees
+        # a second release, and the account forgets that it paid for the first.
         assert own < partner
         assert len(shown(play)) == len(seen) + (play.world.pays == "once")
     else:
@@ -636,7 +610,7 @@ def shown(play: Play) -> set[bytes]:
     """The noisy counts that the partner of the victim has seen of it."""
     if play.world.pays != "once":
         return set()
-    counts = [run.partner_counts() for run in play.runs[play.victim.other].values()]
+    counts = [run.partner_counts() for run in play.runs[play.cell.victim.other].values()]
     return {one.tobytes() for one in counts if one is not None}
 
 
@@ -672,6 +646,10 @@ def in_turn(world: World) -> Moments:
     return [(list(Side)[at % 2], at) for at in range(world.frames + 1)]
 
 
+def to_sides(world: World) -> Moments:
+    return [(side, at) for side in Side for at in range(world.frames // 2)]
+
+
 def of_both(world: World) -> Moments:
     return [(side, at) for at in range(world.frames + 1) for side in Side]
 
@@ -680,17 +658,23 @@ def at_writes(world: World) -> Moments:
     return [(side, at) for side in Side for at in range(1, world.writes[side] + 1)]
 
 
+WIRES: dict[str, tuple[Callable[[Cell], Wire], Callable[[World], Moments]]] = {
+    # What is on its way arrives, or is lost.
+    "cut": (lambda cell: Wire(frames=cell.at, told=True), at_frames),
+    "cut-lost": (lambda cell: Wire(frames=cell.at, lost=True, told=True), at_frames),
+    # So many frames reach a side. The rest of those for it is lost.
+    "cut-one": (lambda cell: Wire(to={cell.victim: cell.at}, told=True), to_sides),
+    # Both die, or one, whose partner hears that the connection ended.
+    "dark": (lambda cell: Wire(frames=cell.at), at_frames),
+    "kill": (lambda cell: Wire(frames=cell.at, killed=cell.side, told=True), of_both),
+}
 FAULTS: dict[str, tuple[Callable[[Play], None], Callable[[World], Moments]]] = {
     "nothing": (nothing, lambda world: [(None, 0)]),
-    "cut": (partial(cut, lost=False), at_frames),
-    "cut-lost": (partial(cut, lost=True), at_frames),
-    "cut-one": (cut_one, lambda world: [(side, at) for side in Side for at in range(world.frames // 2)]),
-    "dark": (dark, at_frames),
-    "kill": (kill, of_both),
-    "kill-before": (partial(kill_at_write, before=True), at_writes),
-    "kill-after": (partial(kill_at_write, before=False), at_writes),
-    "full": (partial(fill, lasting=True), at_writes),
-    "full-once": (partial(fill, lasting=False), at_writes),
+    **{name: (partial(interrupt, make=wire), moments) for name, (wire, moments) in WIRES.items()},
+    "kill-before": (partial(fail_at_write, before=True), at_writes),
+    "kill-after": (partial(fail_at_write, before=False), at_writes),
+    "full": (partial(fail_at_write, before=True, fault=faults.full), at_writes),
+    "full-once": (partial(fail_at_write, before=True, fault=faults.full, lasting=False), at_writes),
     **{name: (lie, lambda world: at_frames(world)[:-1]) for name in CHANGES},
     "lie-again": (lie_again, at_frames),
     "flip-state": (flip_state, in_turn),

@@ -17,6 +17,7 @@ from accord.errors import (
     ClosedUnequalError,
     NotResumedError,
     PeerError,
+    StoppedError,
     TooManyMatchesError,
     UnequalError,
     UsageError,
@@ -167,15 +168,19 @@ def test_an_honest_run_is_one_evaluation(kind: str, tmp_path: Path, monkeypatch:
 
 
 def test_a_failed_test_shows_nothing_and_closes_the_run(tmp_path: Path) -> None:
-    both = cheats.offices(tmp_path, cheats.agreement("dual", name="all-pairs"))
+    """A wrong table makes one answer in four wrong: of some thousand pairs none is once in 10^100."""
+    both, wire = cheats.offices(tmp_path, cheats.agreement("dual", name="all-pairs")), Wire(told=True)
     with cheats.garble_wrongly():
-        ending, seen = linked(both)
-    assert isinstance(ending[Side.A], UnequalError)
-    assert not seen
+        ending = faults.link(both, wire)
+    assert [type(end) for end in ending.values()] == [UnequalError, StoppedError]
+    assert not re.findall(rb"A-\d\d\d", b"".join(body for _, body in wire.passed))
     name = faults.the_run(both)
-    assert open_run(both[Side.A].state, name).manifest.state == "unequal"
+    for office in both.values():
+        found = open_run(office.state, name).manifest
+        assert (found.state, found.closed, found.wrong) == ("unequal", True, 0)
     with pytest.raises(ClosedUnequalError):
         faults.resume(both, name)
+    faults.require_linked(faults.link(both))
 
 
 def test_flipped_choices_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

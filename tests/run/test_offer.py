@@ -6,7 +6,6 @@ in the transcripts of commands; here is that each fact changes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,21 +17,9 @@ import pytest
 
 import accord
 from accord.agreement.document import Agreement
-from accord.errors import DeclinedError, UncoveredError, UsageError
+from accord.errors import UncoveredError, UsageError
 from accord.fields.load import load_records
-from accord.notices import (
-    _KINDS,
-    Charged,
-    Connected,
-    Done,
-    Dropped,
-    Listening,
-    Mended,
-    Notice,
-    Progress,
-    Reading,
-    Waiting,
-)
+from accord.notices import _KINDS, Connected, Progress, decode_notice
 from accord.peer.connection import Reach
 from accord.privacy.budget import Budget
 from accord.privacy.release import Snapshot
@@ -42,16 +29,15 @@ from accord.run.narrator import Narrator
 from accord.run.offer import Offer, describe, make_offer
 from accord.run.remembered import Remembered, remember
 from accord.run.request import Output, Request, Resumption, WorkerChoice, request_again, store
-from accord.run.stages import Linked
-from accord.run.verbs import link
 from accord.side import Side
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from accord.state.manifest import Manifest, decode_manifest
 from accord.table.layout import Layout
 from tests.protocols.worlds import Rows, agreement, records, routed
-from tests.run import faults, worlds
+from tests.run import faults
 from tests.run.faults import Wire
+from tests.test_vectors import GOOD, octets_of
 
 ROWS: Rows = [(1, 1), (9, 9)]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,88 +189,23 @@ def test_an_answer_is_paid_for_again_under_any_snapshot(ledger: Ledger) -> None:
     assert offer(ledger, ask(exact), exact).cost is None
 
 
-NOTICES: list[Notice] = [
-    Reading(300_000),
-    Reading(400_000, done=True),
-    Listening("bob", 7000),
-    Waiting("bob", "host", 7000, "refused"),
-    Dropped("bob", "host", "no card", 2),
-    Connected("bob"),
-    Mended("64b0", 3),
-    Charged("64b0", 1.6, 0),
-    Progress(50, 200, 1, 7_400_000, 3.0, 9.0),
-    Progress(0, 0, 0, 0, 0.0, None),
-    Done("64b0", 1, 200, 5_000, 4.25, 1.6, 0, 1.6, 0),
-]
-
-
 def test_every_notice_has_words_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     """And how far it is is told now and then."""
-    lines: list[str] = []
-    for notice in NOTICES:
+    recorded = (octets_of(vector) for vector in GOOD.values() if vector["format"] == "notice")
+    notices, lines = [decode_notice(line.decode()) for line in recorded], list[str]()
+    for notice in notices:
         Narrator(lines.append, lambda: 0.0).tell(notice)
-    assert len(set(lines)) == len(NOTICES)
-    assert {type(notice) for notice in NOTICES} == set(_KINDS)
-    accord.narrate()(Connected("bob"))
+    assert len(set(lines)) >= len(_KINDS)
+    assert {type(notice) for notice in notices} == set(_KINDS)
+    accord.narrate()(notices[0])
     shown = capsys.readouterr()
-    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert (shown.out, shown.err) == ("", f"{lines[0]}\n")
     seconds = iter([0.0, *(n / 2 for n in range(60))])
-    narrator = Narrator(lines.append, lambda: next(seconds))
+    narrator, told = Narrator(lines.append, lambda: next(seconds)), len(lines)
     for number in range(60):
         narrator.tell(Progress(number, 60, 0, 0, 1.0, None))
     narrator.tell(Connected("bob"))
-    assert 4 <= len(lines) - len(NOTICES) <= 9
-
-
-# -- records that no promise covers --------------------------------------------------------------------------
-
-CROWD: Rows = [(5, 0), (5, 3), (5, 6), *((x, 9) for x in range(6, 13))]
-"""Three of ten share a key with two others."""
-CROWDED = routed("x", cap=2)
-
-
-def never(offer: Offer) -> bool:
-    raise AssertionError("nobody was to be asked")
-
-
-def decline(offer: Offer) -> bool:
-    return False
-
-
-def uncovered_link(own: worlds.Organisation, agreed: Agreement, **more: Any) -> Linked:
-    options = worlds.options(own, CROWD, agreed) | {"listen": "127.0.0.1:0", "tell": own.told.append} | more
-    return link(options.pop("data"), options.pop("agreement"), **options)
-
-
-SHARES: list[tuple[Any, type[Exception], Callable[[Offer], bool]]] = [
-    *((share, UncoveredError, never) for share in (None, 0, "0%", 0.29, "29.9%", "1/4")),
-    *((share, DeclinedError, decline) for share in (0.3, "30%", "3/10", 1, "100%")),
-    *((share, UsageError, never) for share in (-0.1, 1.1, "101%", "some", "%", True)),
-]
-
-
-def test_a_run_begins_only_with_as_many_as_the_owner_allows(tmp_path: Path) -> None:
-    """Judged before the owner is asked, and long before anybody is called."""
-    own, other = worlds.introduce(tmp_path, CROWDED)
-    for share, error, confirm in SHARES:
-        with pytest.raises(error):
-            uncovered_link(own, CROWDED, confirm=confirm, uncovered=share)
-    assert not own.told
-    assert worlds.untouched(own, other)
-
-
-@pytest.mark.parametrize(
-    ("output", "covered"),
-    [({}, ()), ({"to": "A"}, (Side.A,)), ({"answer": "count", "epsilon": "1"}, tuple(Side))],
-)
-def test_a_promise_without_a_condition_needs_no_limit(
-    output: dict[str, Any], covered: tuple[Side, ...], tmp_path: Path
-) -> None:
-    plain = CROWDED.model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
-    agreed = Agreement.model_validate(plain | {"output": output})
-    for own in worlds.introduce(tmp_path, agreed):
-        with pytest.raises(DeclinedError if own.side in covered else UncoveredError):
-            uncovered_link(own, agreed, confirm=decline)
+    assert 4 <= len(lines) - told <= 9
 
 
 @pytest.mark.usefixtures("quick")
