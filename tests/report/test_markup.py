@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from accord.report import markdown
 from accord.report.markdown import Markdown, bullets, code, heading, labelled, paragraph, plain
 from accord.report.markup import element, escape, join, prose
-from tests.report import hostile
+from tests.report import outline
 
 
 class _Read(HTMLParser):
@@ -78,7 +78,7 @@ def _shown(text: str) -> str:
     return unescape(re.sub("<[^>]*>", "", MarkdownIt("commonmark").render(text))).strip()
 
 
-@pytest.mark.parametrize("text", [*hostile.ALL, *LOOKS_LIKE_MARKDOWN, *ADDRESSES])
+@pytest.mark.parametrize("text", [*outline.ALL, *LOOKS_LIKE_MARKDOWN, *ADDRESSES])
 def test_a_text_is_text(text: str) -> None:
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     assert _tags(bullets([text])) <= {"ul", "li"}

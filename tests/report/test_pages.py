@@ -19,8 +19,7 @@ from accord.report.simulation_page import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered
 from accord.simulation.pair import simulate
 from tests.browser import LOOKS, Look, complain
-from tests.report.hostile import ALL, TAG, spoil
-from tests.report.outline import Outline, require_quiet
+from tests.report.outline import ALL, TAG, Outline, require_quiet, spoil
 from tests.report.test_run_pages import TABLE, agreed, done, known
 
 if TYPE_CHECKING:

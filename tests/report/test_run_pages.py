@@ -34,8 +34,7 @@ from accord.table.field_source import Source
 from accord.table.layout import Layout
 from accord.wording import lasting, sized
 from tests.protocols.worlds import agreement
-from tests.report.hostile import TAG, spoil
-from tests.report.outline import Outline, require_quiet
+from tests.report.outline import TAG, Outline, require_quiet, spoil
 from tests.run import faults
 from tests.run.faults import Office
 from tests.run.test_receipt import accord
