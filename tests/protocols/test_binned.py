@@ -231,7 +231,12 @@ def test_the_noise_hides_all_records_of_a_person(noise: str) -> None:
 
 def test_what_greedy_reveals() -> None:
     """Matches beyond the blocking, where the rule has an index, and the fields of the blocking, too."""
-    chosen = [{}, {"rule": "within(y, 1)"}, {"rule": worlds.WITHOUT_INDEX}, {"greedy": False}]
+    chosen: list[dict[str, Any]] = [
+        {},
+        {"rule": "within(y, 1)"},
+        {"rule": worlds.WITHOUT_INDEX},
+        {"greedy": False},
+    ]
     told = [agreement(**one).leakage(Side.A) for one in chosen]
     assert [one.beyond_blocking for one in told] == [True, True, False, False]
     assert [one.fields for one in told] == [("x", "y"), ("y", "x"), ("x", "y"), ()]

@@ -118,8 +118,8 @@ ODD = [" ", "\ue000", "\U0001f600", "é", "e\u0301", "Z", "a\nb", "=1+1", "10", 
 def test_hostile_ids_are_in_one_order_on_both_sides(a: list[str], b: list[str], count: int) -> None:
     """All at one point, so that everything is a tie. Both sides compare digests."""
     agreed = worlds.one_to_one(agreement(protocol="all-pairs", greedy=False))
-    tables = (pa.table({"id": ids, "x": [5] * len(ids), "y": [5] * len(ids)}) for ids in (a, b[:count]))
-    pairs = accord.simulate(*tables, agreed, seed=1).pairs
+    one, other = (pa.table({"id": ids, "x": [5] * len(ids), "y": [5] * len(ids)}) for ids in (a, b[:count]))
+    pairs = accord.simulate(one, other, agreed, seed=1).pairs
     by_bytes = [sorted(names, key=lambda name: name.encode()) for names in (a, b[:count])]
     found = zip(pairs["id_a"].to_pylist(), pairs["id_b"].to_pylist(), strict=True)
     assert sorted(found) == sorted(zip(*by_bytes, strict=False))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.entropy import Entropy, Seeded, System
+from accord.entropy import Seeded, System
 from accord.errors import PeerError, UsageError
 from accord.fields.columns import rows_of
 from accord.network import Network
@@ -166,7 +166,7 @@ def test_a_snapshot_stands_for_keys_that_are_not_listed() -> None:
     agreed = worlds.routed("both", "x")
 
     def digest(*rows: tuple[int, int | None]) -> bytes:
-        return slots_module.content_digest(agreed.plan, Side.A, worlds.records(list(rows), agreed))  # type: ignore[arg-type]
+        return slots_module.content_digest(agreed.plan, Side.A, worlds.records(list(rows), agreed))
 
     assert digest((1, 2), (3, 4)) == digest((1, 2), (3, 4))
     others = [digest((1, 2), (3, y)) for y in (5, 6, None)]
@@ -492,8 +492,8 @@ def test_so_many_rounds_are_under_way_and_no_more(
 class Noted(OtEngine):
     """Remembers its sessions."""
 
-    def set_up(self, side: Side, entropy: Entropy) -> Party[OtSession]:
-        made = yield from super().set_up(side, entropy)
+    def set_up(self, *given_: Any) -> Party[OtSession]:
+        made = yield from super().set_up(*given_)
         SESSIONS.append(made)
         return made
 

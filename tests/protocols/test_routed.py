@@ -89,7 +89,7 @@ def covered_by(
     agreed: Agreement, side: Side, rows: Points
 ) -> tuple[list[int], list[tuple[str, int, int, int]]]:
     """The uncovered rows; and of each pass its name, its cap, how many it leaves uncovered, how many out."""
-    found = agreed.protocol.coverage(agreed.task, side, worlds.records(rows, agreed))  # type: ignore[arg-type]
+    found = agreed.protocol.coverage(agreed.task, side, worlds.records(rows, agreed))
     passes = [(one.name, one.cap, one.uncovered, one.left_out) for one in found.passes]
     assert found.count == found.uncovered.sum()
     return np.flatnonzero(found.uncovered).tolist(), passes

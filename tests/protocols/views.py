@@ -52,7 +52,7 @@ def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View
     }
 
 
-def views_of(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int) -> dict[Side, View]:
+def views_of(agreed: Agreement, a: worlds.Points, b: worlds.Points, seed: int) -> dict[Side, View]:
     """What both sides see with these tables and coins."""
     own = worlds.sides(agreed, a, b, seed)
     return views(agreed.task, own[Side.A], own[Side.B], IdealEngine())
