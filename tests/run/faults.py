@@ -27,18 +27,20 @@ import numpy as np
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement
+from accord.agreement.file import parse_agreement, require_sound
 from accord.entropy import Entropy
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.notices import Tell, tell_nobody
 from accord.peer.connection import Reach
-from accord.peer.identity import Card, make_identity, own_card
+from accord.peer.identity import Card, make_identity, own_card, parse_card
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.run.link import get_ready, reopen
 from accord.run.receipt import read_receipt
 from accord.run.request import Output, Request, Resumption
 from accord.run.stages import Linked, Ready, begin, go_on
+from accord.secure.garbled.compiler import boolean_circuit
+from accord.secure.garbled.tape import tapes_of
 from accord.secure.party import Buffer, Effect, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
 from accord.secure.transfer.base import COUNT, POINT
@@ -552,6 +554,12 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(f"{place}.parse_agreement", _parse_once)
     for name in ("canonical", "to_toml"):
         patch.setattr(Agreement, name, _computed_once(getattr(Agreement, name)))
+    patch.setattr("accord.run.request.require_sound", _JUDGE)
+    for room in ("identity", "partners"):
+        patch.setattr(f"accord.peer.{room}.parse_card", _CARDS)
+    for room in ("dual.engine", "garbled.session"):
+        patch.setattr(f"accord.secure.{room}.boolean_circuit", _CIRCUITS)
+        patch.setattr(f"accord.secure.{room}.tapes_of", _TAPES)
     for name in ("digest", "plan", "task"):
         patch.setattr(Agreement, name, property(_computed_once(vars(Agreement)[name].fget)))
 
@@ -569,6 +577,8 @@ def _computed_once(compute: Callable[[Agreement], Any]) -> Callable[[Agreement],
 
 
 _parse = cache(parse_agreement)
+_JUDGE = _computed_once(require_sound)
+_CARDS, _CIRCUITS, _TAPES = cache(parse_card), cache(boolean_circuit), cache(tapes_of)
 
 
 def _parse_once(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:

@@ -118,12 +118,10 @@ class Process:
         return self.popen.returncode, error
 
 
-def start(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
-    """An `accord` of this organisation; none of its files may grow beyond `most_bytes`."""
-    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
-    program = _MAIN if most_bytes is None else limit + _MAIN
+def start(office: Office, *arguments: object) -> Process:
+    """An `accord` of this organisation."""
     words = ["--state", office.state.folder, *arguments, "--json"]
-    command = [sys.executable, "-c", program, *map(str, words)]
+    command = [sys.executable, "-c", _MAIN, *map(str, words)]
     pipe = subprocess.PIPE
     return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
 
@@ -133,8 +131,8 @@ def ended() -> Iterator[Callable[..., Process]]:
     """`start`, for processes that do not outlive a test."""
     started: list[Process] = []
 
-    def begun(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
-        started.append(start(office, *arguments, most_bytes=most_bytes))
+    def begun(office: Office, *arguments: object) -> Process:
+        started.append(start(office, *arguments))
         return started[-1]
 
     try:
@@ -183,8 +181,6 @@ def meet(
         proxy = Proxy(processes[listener].event("listening")["port"], fault)
         try:
             processes[listener.other] = begun(listener.other, "--connect", f"127.0.0.1:{proxy.port}")
-            if fault is not None and isinstance(fault.act, _Kill):
-                fault.act.processes = processes
             if kill is not None:
                 processes[kill[0]].event(kill[1])
                 processes[kill[0]].popen.kill()
@@ -192,17 +188,3 @@ def meet(
         finally:
             proxy.close()
     return Meeting(processes, proxy, ends)
-
-
-@dataclass
-class _Kill:
-    side: Side
-    processes: dict[Side, Process] = field(default_factory=dict)
-
-    def __call__(self) -> None:
-        self.processes[self.side].popen.kill()
-
-
-def kill_at(side: Side, after: int, to_listener: bool) -> Fault:
-    """Kill −9 this side after so many bytes."""
-    return Fault(after, to_listener, _Kill(side))

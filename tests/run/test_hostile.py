@@ -39,6 +39,7 @@ from accord.state.runs import find_waiting, list_runs, open_run
 from tests.run import faults
 from tests.run.faults import EXPECTED, Change, Ending, Office, Wire, tampered
 
+pytestmark = pytest.mark.usefixtures("quick")
 MIB, GIB = 1 << 20, 1 << 30
 
 
@@ -88,7 +89,6 @@ SAID: dict[str, tuple[list[bytes], type[AccordError]]] = {
 """What B says in turn, and what A raises."""
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [*SAID, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_before_anything_is_charged(name: str, tmp_path: Path) -> None:
     large = LARGE.get(name, "").encode()
@@ -159,7 +159,6 @@ def dummies_match(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OtEngine, "evaluate", evaluate)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("meddle", [doubled_ids, another_record, dummies_match])
 def test_a_wrong_answer_is_never_kept(meddle: Callable[[pytest.MonkeyPatch], None], tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -179,7 +178,6 @@ def test_a_wrong_answer_is_never_kept(meddle: Callable[[pytest.MonkeyPatch], Non
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
-@pytest.mark.usefixtures("quick")
 def test_counts_that_contradict_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """B commits to, and opens, more than its nine records and its noise can come to."""
     real = make_slots
@@ -236,7 +234,6 @@ SHOWN: dict[str, Callable[[], Change] | None] = {
 }
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("case", SHOWN)
 def test_what_is_shown_is_bounded_and_not_kept(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -267,7 +264,6 @@ def resumed(both: dict[Side, Office], name: str, meddle: Callable[[Party[Linked]
         return faults.drive(parties | {Side.B: meddle(parties[Side.B])}, Wire(told=True))
 
 
-@pytest.mark.usefixtures("quick")
 def test_three_wrong_answers_close_the_run(tmp_path: Path) -> None:
     both, name = faults.cut_run(tmp_path, 20, "plain")
     state = both[Side.A].state
@@ -299,7 +295,6 @@ def leaving(party: Party[Linked]) -> Party[Linked]:
     return Linked.__new__(Linked)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", ["greedy", "plain"])
 def test_to_take_records_and_go_three_times_closes_the_run(kind: str, tmp_path: Path) -> None:
     """A cut before the disclosure is not counted."""
@@ -311,7 +306,6 @@ def test_to_take_records_and_go_three_times_closes_the_run(kind: str, tmp_path: 
         assert open_run(both[Side.A].state, name).manifest.wrong == wrong
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", ["routed", "cascade"])
 def test_so_does_who_names_records_and_keeps_the_pairs(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

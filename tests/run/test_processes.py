@@ -11,7 +11,7 @@ from accord.side import Side
 from accord.state.runs import list_runs
 from tests.run import faults, processes
 from tests.run.faults import EXPECTED, Office
-from tests.run.processes import Fault, Meeting, kill_at, meet
+from tests.run.processes import Fault, Meeting, meet
 
 
 def require_done(meeting: Meeting, both: dict[Side, Office]) -> None:
@@ -40,17 +40,15 @@ def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
 MOMENTS: list[Fault | tuple[Side, str]] = [
     *(Fault(after, True) for after in (1, 900, 2_400, 2_700, 9_000, 15_000, 17_500)),
     *(Fault(after, False) for after in (1, 900, 2_400, 2_700, 6_000, 8_000, 9_000)),
-    *(kill_at(side, after, True) for side in Side for after in (1_000, 12_000, 18_000)),
-    *(kill_at(side, after, False) for side in Side for after in (2_600, 7_000, 9_000)),
     *((side, event) for side in Side for event in ("connected", "charged", "progress", "done")),
 ]
-"""A cut or a kill after so many bytes of a way, or a kill at an event."""
+"""A cut after so many bytes of a way, or a kill at an event."""
 
 
 def named(moment: Fault | tuple[Side, str]) -> str:
     if isinstance(moment, tuple):
         return f"kill-{moment[0].value}-{moment[1]}"
-    return f"{'kill' if moment.act else 'cut'}-{moment.after}-{'in' if moment.to_listener else 'out'}"
+    return f"cut-{moment.after}-{'in' if moment.to_listener else 'out'}"
 
 
 @pytest.mark.slow
@@ -85,19 +83,3 @@ def test_an_interrupt_while_it_waits_for_the_partner(tmp_path: Path) -> None:
         assert waiting.end()[0] == 130
     assert not office.ledger.runs()
     assert list_runs(office.state) == ([], [])
-
-
-@pytest.mark.slow
-def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
-    """The snapshot is declared before anybody is called."""
-    both = faults.offices(tmp_path)
-    office = both[Side.A]
-    # Its pages lie beyond the limit, so that none can be written.
-    assert office.state.database.path.stat().st_size > 1 << 13
-    words = [*processes.link_arguments(office), "--listen", "127.0.0.1:0"]
-    with processes.ended() as ended:
-        limited = ended(office, *words, most_bytes=1 << 13)
-        assert limited.end()[0] == 6
-        assert "listening" not in {event["event"] for event in limited.events}
-    assert not office.ledger.runs()
-    faults.require_done(faults.link(both), both, EXPECTED["greedy"])

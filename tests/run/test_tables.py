@@ -19,7 +19,6 @@ from accord.errors import (
     DataError,
     OutputError,
     SnapshotError,
-    StateError,
     UnreadableError,
     UnsureOutputError,
 )
@@ -88,27 +87,6 @@ def test_a_run_from_a_table_to_a_table(home: Home, tmp_path: Path) -> None:
         assert b'"0"' in both[Side.B].out.read_bytes(), "the partner has texts"
         home.run("DELETE FROM pairs")
     assert office.run.manifest.request.target == home.address()
-
-
-def test_rows_that_changed_are_refused(tmp_path: Path) -> None:
-    """Other rows in another order are the same table."""
-    both, own = faults.offices(tmp_path), sqlite(tmp_path)
-    office = both[Side.A]
-    rows = (f"('A{i}', {x}, {y})" for i, (x, y) in enumerate(faults.A_ROWS))
-    insert = f"INSERT INTO points VALUES {', '.join(rows)}"  # noqa: S608
-    own.run("CREATE TABLE points (id TEXT, x INTEGER, y INTEGER)", insert)
-    office.data = own.address("points")  # type: ignore[assignment]
-    faults.link(both, Wire(frames=12))
-    name, spent = faults.the_run(both), office.ledger.runs()
-    own.run("UPDATE points SET x = x + 1 WHERE id = 'A3'")
-    with pytest.raises(StateError) as caught:
-        faults.resume(both, name)
-    assert caught.value.exit_code == 6
-    assert office.ledger.runs() == spent
-    own.run("UPDATE points SET x = x - 1 WHERE id = 'A3'")
-    own.run("CREATE TABLE moved AS SELECT * FROM points ORDER BY y", "DROP TABLE points")
-    own.run("ALTER TABLE moved RENAME TO points")
-    faults.require_done(faults.again(both), both, EXPECTED["greedy"])
 
 
 def test_a_table_that_somebody_makes_meanwhile_is_not_replaced(tmp_path: Path) -> None:
