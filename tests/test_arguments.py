@@ -122,6 +122,8 @@ def test_words_of_a_rule_refuse_what_they_do_not_take(name: str) -> None:
         for threshold in ("near", None, True):
             with pytest.raises(ValueError, match=rf"{name}\(\)"):
                 (word("x") <= threshold) if name in distances else (word("x") >= threshold)
+    with pytest.raises(ValueError, match=r"dice\(\)"):
+        _ = accord.dice("x") >= 1.5
     with pytest.raises(ValueError, match=r"within\(\)"):
         accord.within("x", "three")
 

@@ -11,6 +11,7 @@ from accord.agreement import cheaper
 from accord.agreement.adjusting import adjust
 from accord.agreement.by_pass import best_buckets, by_pass, count_unplaced
 from accord.agreement.cheaper import cheaper_thresholds
+from accord.agreement.differences import diff
 from accord.agreement.disclosure import advice, learned_about, tell_shown_ids
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
@@ -108,6 +109,8 @@ def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
     assert [("50%" in told(bounded, side)) for side in Side] == [True, False]
     more = [len(learned_about(bounded, side)) - len(learned_about(agreement(), side)) for side in Side]
     assert more == [1, 0]
+    both = bounded.model_dump() | {"most_matches": {"A": "50%", "B": "5%"}}
+    assert len(diff(bounded, Agreement.model_validate(both))) == 1
 
 
 ORIGINS = [None, "nobody", "public", "A", "B", "A and B", "A linked", "B linked", "A and B linked"]

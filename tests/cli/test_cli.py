@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -19,6 +20,8 @@ import typer
 
 from accord.cli import app
 from accord.cli.words import as_options
+from accord.errors import UsageError
+from accord.run import offer
 from accord.workers.resources import count_cores
 from tests.cli.terminal import accord
 
@@ -146,11 +149,21 @@ def test_a_command_that_only_reads_makes_no_state_folder(words: str, tmp_path: P
         "simulate a.csv b.csv --agreement agreement.toml --out {}.csv",
         "--state s identity --name a --out {}.card",
         "init --template products --out {}.toml",
+        "generate products --records 5 --out {}",
     ],
 )
 def test_names_that_no_file_can_have(typed: str, shop: Path) -> None:
-    for name in ("x" * 300, "no/such"):
+    for name in ("x" * 300, "a.csv/such"):
         assert accord(shop, *typed.format(name).split()).returncode == 5
+
+
+def test_asking_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offer, "describe", lambda _: "")
+    monkeypatch.setattr(offer, "require", lambda *_: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO("Y \n"))
+    assert offer.ask(None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        offer.ask(None)  # type: ignore[arg-type]
 
 
 def test_a_simulation_writes_pairs_as_they_are_or_safe_for_spreadsheets(shop: Path, tmp_path: Path) -> None:

@@ -205,12 +205,14 @@ def test_another_column_is_asked_for_where_one_contradicts_the_agreement(tmp_pat
 
 
 def test_enter_makes_ids_where_no_column_is_one_and_the_end_stops_the_questions(shop: Path) -> None:
-    slips = ["?", "3=brnd", "3=category:brand 4=latitude", "4=price", "", "?"]
+    slips = ["?", "3=brnd", "3=category:brand 4=latitude", "", "4=price", "", *[""] * 7, "many"]
     run(shop, "--from", "shop.csv", code=130, answers=slips)
     assert not (shop / "agreement.toml").exists()
     run(shop, "--from", "shop.csv", answers=["1=skip", *[""] * 16])
     assert read_layout(shop / "shop.csv.layout.toml").make_ids
     assert (shop / "shop.csv.ids.csv").exists()
+    (shop / "b.csv").write_text(SHOP)
+    fit(shop, "b.csv")
     assert [round_up(rows) for rows in (1, 10, 11, 199, 501, 12_345)] == [10, 10, 20, 200, 1000, 20_000]
 
 
@@ -223,7 +225,8 @@ def unsalted(text: str) -> str:
 
 SAID = (
     *(f"{name}.cardinality=hundreds" for name in ("text", "date", "category", "number")),
-    *(f"{name}.often_empty=no" for name in ("text", "date", "category", "yesno", "number")),
+    *(f"{name}.often_empty=no" for name in ("text", "date", "yesno", "number")),
+    "category.often_empty=yes",
     *("date.range=1900-01-01..2029-12-31", "number.range=0..1000"),
 )
 

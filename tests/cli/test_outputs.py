@@ -174,6 +174,15 @@ def test_plans_price_and_write_a_choice_that_follows_from_counts(folder: Path) -
     assert [bar(share, 2) for share in (0, 0.25, 0.5, 1, 3)] == ["▏", "▌", "█", "██", "██"]
 
 
+def test_an_audit_of_a_noise_has_its_exact_delta(tmp_path: Path) -> None:
+    typed = ("audit", "noise", "geometric", "--epsilon", "1.6", "--delta", "1e-5", "--records-per-person")
+    one, three = (facts(tmp_path, *typed, people) for people in "13")
+    assert (one["epsilon"], one["delta_claimed"], one["kept"], three["kept"]) == (1.6, 1e-5, True, True)
+    at = {point["epsilon"]: point["delta"] for point in one["curve"]}
+    assert at[1.6] == one["delta_exact"] == pytest.approx(9.7588514e-06, rel=1e-6)
+    assert three["expected_dummies"] > 2.5 * one["expected_dummies"]
+
+
 # -- with the truth at hand ---------------------------------------------------------------------------------
 
 

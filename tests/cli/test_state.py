@@ -48,7 +48,9 @@ def test_only_a_person_with_a_sound_answer_makes_an_account(
     with pytest.raises(AccountError if typed is None else (DeclinedError, UsageError)):
         choose_account("pateints", tmp_path, asking=typed is not None)
     assert list(open_ledger(tmp_path).budgets()) == ["Patients"]
-    face.set_budget("staff", unlimited=True, state=tmp_path)
+    monkeypatch.setattr("sys.stdin", Keyboard(["y", "unlimited"]))
+    assert choose_account("staff", tmp_path, asking=True) == "staff"
+    assert open_ledger(tmp_path).budgets()["staff"] == Budget(None)
     with pytest.raises(AccountError):
         choose_account(None, tmp_path, asking=True)
 

@@ -367,6 +367,8 @@ def test_any_header_is_read_as_it_is_written_or_refused(content: bytes) -> None:
     except PeerError:
         return
     assert encode_header(frame.kind, frame.length) == content
+    with pytest.raises(ValueError):
+        encode_header(frame.kind, 1 << 56)
 
 
 def test_both_meet_name_the_run_alike_and_exchange_sizes() -> None:

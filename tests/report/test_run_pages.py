@@ -205,6 +205,7 @@ def test_numbers_in_brief_are_those_of_the_run(known: Remembered) -> None:
     mine = replace(known, agreement=agreed(**TO_A), matches=6)
     found, shown, _ = tell_in_brief(mine)
     assert " 6 " in found
+    assert tell_in_brief(replace(known, receipt=None))[0] != tell_in_brief(known)[0]
     assert "its id" not in shown
     found, shown, _ = tell_in_brief(replace(mine, side=Side.B, matches=None))
     assert "6" not in found
