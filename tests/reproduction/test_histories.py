@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -90,41 +90,23 @@ def test_every_history_of_every_protocol_is_acquitted(kind: str, name: str, side
     assert not judge(history(name, side, protocol), 100).leaky
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("side", Side)
-def test_a_size_without_the_rows_that_are_left_out_is_convicted(
-    side: Side, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question = history("left-out", side)
-    assert question.promise
-    monkeypatch.setattr(Records, "size", property(len))
-    assert judge(question, 60).leaky
+def announce_rows(patch: pytest.MonkeyPatch) -> None:
+    """A size without the rows that are left out."""
+    patch.setattr(Records, "size", property(len))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("side", Side)
-def test_noise_named_by_what_is_in_the_table_is_convicted(
-    side: Side, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    question = history("move", side)
-    assert question.promise
+def name_by_content(patch: pytest.MonkeyPatch) -> None:
+    """Noise named by what is in the table."""
 
     def by_content(self: Ask) -> bytes:
         assert self.snapshot is not None
         return release_key(self.dataset, self.snapshot.content.hex(), self.run, self.place, self.event)
 
-    monkeypatch.setattr(Ask, "key", property(by_content))
-    found = judge(question, 80)
-    assert found.leaky
-    assert "repeated words in messages of 56 bytes" in found.worst.looked_at
+    patch.setattr(Ask, "key", property(by_content))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("side", Side)
-def test_spellings_that_open_accounts_are_convicted(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+def open_by_spelling(patch: pytest.MonkeyPatch) -> None:
     """Fresh accounts have no limit, and noise that is drawn again and again averages out."""
-    question = history("renamed", side, LOUD)
-    assert question.promise
     find = Ledger.find_account
 
     def open_account(self: Ledger, dataset: str | None) -> str:
@@ -133,9 +115,35 @@ def test_spellings_that_open_accounts_are_convicted(side: Side, monkeypatch: pyt
         return find(self, dataset)
 
     for module in ("privacy.release", "state.register", "state.ledger", "state.ledger_accounts"):
-        monkeypatch.setattr(f"accord.{module}.fold_name", lambda name: name)
-    monkeypatch.setattr(Ledger, "find_account", open_account)
-    assert judge(question, 400).leaky
+        patch.setattr(f"accord.{module}.fold_name", lambda name: name)
+    patch.setattr(Ledger, "find_account", open_account)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize(
+    ("name", "protocol", "put_back", "trials", "by"),
+    [
+        ("left-out", QUIET, announce_rows, 60, ""),
+        ("move", QUIET, name_by_content, 80, "repeated words in messages of 56 bytes"),
+        ("renamed", LOUD, open_by_spelling, 400, ""),
+    ],
+)
+def test_what_must_not_be_done_is_convicted(
+    name: str,
+    protocol: dict[str, object],
+    put_back: Callable[[pytest.MonkeyPatch], None],
+    trials: int,
+    by: str,
+    side: Side,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = history(name, side, protocol)
+    assert question.promise
+    put_back(monkeypatch)
+    found = judge(question, trials)
+    assert found.leaky
+    assert not by or by in found.worst.looked_at
 
 
 @settings(max_examples=3, deadline=None)

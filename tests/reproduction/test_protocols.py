@@ -1,9 +1,11 @@
-"""The laboratory's protocols beyond the contract: agreements, PSI with expansion, and those that leak."""
+"""The laboratory's protocols beyond the contract: PSI with expansion, those that leak, local DP."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from math import log
+from math import exp, log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,30 +19,55 @@ from accord.agreement.file import parse_agreement, require_sound
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.entropy import Seeded
-from accord.errors import AgreementError, UsageError
+from accord.errors import AgreementError, BudgetError, PeerError, UsageError
 from accord.fields.schema import NumberField, TextField
 from accord.forecast.promises import afterwards
 from accord.planning.recall import recall_of
 from accord.planning.variants import other_protocols
-from accord.privacy.budget import Budget
+from accord.privacy.accounting import basic, promised, spent
+from accord.privacy.accounting import exact as compose
+from accord.privacy.budget import Budget, check
+from accord.privacy.events import EVENTS, Cost, ExactAnswer, Intersection, covered_records, decode, encode
+from accord.privacy.number import exp as precisely
+from accord.privacy.release import Snapshot
 from accord.protocols import intersection
+from accord.protocols.base import prepare
+from accord.protocols.greedy import GreedyClean
 from accord.protocols.intersection import values_of
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import shuffle_slots
 from accord.rules.evaluate import Tables
 from accord.rules.join import full_join
 from accord.rules.rule import Euclidean, Hamming, Rule, Same, Within
 from accord.rules.text import parse_rule
 from accord.rules.words import same, within
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import run_pair
 from accord.side import Side
 from accord.simulation.pair import Promised
+from accord.state.ledger import Ask
+from accord.state.noise import decode_noise, encode_noise
 from reproduction.local import local_dp
 from reproduction.places import places_text
 from reproduction.protocols.balls import Balls, expansion, names_of
 from reproduction.protocols.leaky import suppress_slots
 from reproduction.protocols.local_dp import LocalDp
+from reproduction.protocols.randomised_response import (
+    PublicBins,
+    Reports,
+    Response,
+    best_spread,
+    both_in_block,
+    compared,
+    compared_public,
+    report,
+)
 from tests.protocols import worlds
-from tests.protocols.views import lines_of, require_one_shape
+from tests.protocols.views import lines_of, require_one_shape, views
+from tests.protocols.worlds import run
 from tests.reproduction.worlds import plugged
 from tests.rules import worlds as world
+from tests.spent import Spent, SpentError
 
 # -- agreements --------------------------------------------------------------------------------------------
 
@@ -96,11 +123,6 @@ def test_what_a_protocol_needs_is_a_fault_of_a_line(text: str, about: str) -> No
     assert [fault for fault in error.value.faults if about in str(fault) and str(fault).startswith("line ")]
 
 
-def test_a_plan_chooses_among_what_is_built_in() -> None:
-    """So that both sides come to the same, whatever one of them has loaded."""
-    assert {each.protocol.name for each in other_protocols(starter("products"))} == {"all-pairs"}
-
-
 def test_simulated_by_name() -> None:
     """Recall is measured against the rule of the agreement."""
     made, agreed = generate_products(300, None, 1), starter("products")
@@ -120,6 +142,8 @@ def test_simulated_by_name() -> None:
     assert few.runs[0].dummies_a == 0
     assert every.matches == full.matches
     assert every.comparisons == every.all_pairs
+    # A plan chooses among what is built in, so that both sides come to the same.
+    assert {each.protocol.name for each in other_protocols(agreed)} == {"all-pairs"}
     reports = adjust(agreed, protocol="local-dp", epsilon="3")
     assert isinstance(reports.protocol, LocalDp)
     expected = reports.protocol.expected_recall(reports.plan.bins)
@@ -131,19 +155,16 @@ TAXI = dict.fromkeys(("lat", "lon", "up"), DEGREE)
 PAPER = {"name": TextField.model_validate({"type": "text", "encoder": "paper"})}
 
 
-@pytest.mark.parametrize(
-    ("rule", "size", "records", "cost"),
-    [
+def test_the_expansions_of_the_paper() -> None:
+    """MATHS §14.2: the cost of PSI+X is γ·n·ln ln n."""
+    for rule, size, records, cost in (
         ("hamming(name) <= 5", 2_369_936, 5_000, 2.54e10),
         ("hamming(name) <= 5", 2_369_936, 80_000, 4.60e11),
         # The whole points of a disc of radius 1000, which π·1000² estimates.
         ("euclidean(lat, lon) <= 0.001", 3_141_549, 300_000, 2.39e12),
-    ],
-)
-def test_the_expansions_of_the_paper(rule: str, size: int, records: int, cost: float) -> None:
-    """MATHS §14.2: the cost of PSI+X is γ·n·ln ln n."""
-    assert expansion(parse_rule(rule), {**TAXI, **PAPER}) == size
-    assert size * records * log(log(records)) == pytest.approx(cost, rel=0.005)
+    ):
+        assert expansion(parse_rule(rule), {**TAXI, **PAPER}) == size
+        assert size * records * log(log(records)) == pytest.approx(cost, rel=0.005)
 
 
 halves = st.fractions(0, 2, max_denominator=4)
@@ -255,3 +276,315 @@ def test_no_agreement_may_name_what_leaks_and_a_simulation_says_so(protocol: str
     assert (result.recall == 1.0) is (result.runs[0].dummies_a == 0) is (protocol == "blocking")
     assert (agreed.leakage(Side.A).epsilon, agreed.leakage(Side.A).delta) == (None, None)
     assert afterwards(agreed, Side.A, None, "patients", [], 0, Budget()) is None
+
+
+# -- local DP: randomised response ---------------------------------------------------------------------------
+
+
+ALPHA = 1e-6
+
+EPSILON: dict[str, Any] = {"epsilon": "1"}
+PUBLIC: dict[str, Any] = {"public": True}
+POINT_RULE = "same(x) and within(y, 1)"
+
+
+def agreement(
+    window: int,
+    a: dict[str, Any] = EPSILON,
+    b: dict[str, Any] = EPSILON,
+    rule: str = POINT_RULE,
+    missing: str = "error",
+    **options: Any,
+) -> Agreement:
+    """16 bins, by x."""
+    plain = worlds.agreement(rule=rule).model_dump(mode="json")
+    plain["blocking"] = [{"kind": "key", "field": "x"}]
+    plain["fields"]["x"]["missing"] = missing
+    plain["protocol"] = {"name": "local-dp", "A": a, "B": b, "window": window, **options}
+    return Agreement.model_validate(plain)
+
+
+def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded, partner: int = 1) -> OwnSide:
+    held, own = worlds.records(rows, agreed, which.value), entropy.stream(which.value)
+    release = agreed.protocol.release(agreed.task, which, len(held))
+    assert release.event is not None
+    return prepare(agreed.task, which, held, partner, release.draw(held, own), own, (release.event,))
+
+
+def options(agreed: Agreement) -> LocalDp:
+    assert isinstance(agreed.protocol, LocalDp)
+    return agreed.protocol
+
+
+def link(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int = 0) -> Any:
+    entropy, engine = Seeded(seed), IdealEngine()
+    own = side(agreed, Side.A, a, entropy, len(b)), side(agreed, Side.B, b, entropy, len(a))
+    return run_pair(run(agreed.task, own[0], engine), run(agreed.task, own[1], engine))
+
+
+# -- randomised response -----------------------------------------------------------------------------------
+
+
+def offsets(k: int, x: int, epsilon: float, start: int = 0) -> list[float]:
+    """The probability of each offset, by the definition."""
+    high = exp(epsilon) / (k - x + x * exp(epsilon))
+    block = {(i - start) % k for i in range(x)}
+    return [high if i in block else high / exp(epsilon) for i in range(k)]
+
+
+def brute(a: list[float], b: list[float], window: int) -> float:
+    """Σ_i Σ_{j<k'} p^A_i·p^B_{(i+j) mod k}."""
+    k = len(a)
+    return sum(a[i] * b[(i + j) % k] for i in range(k) for j in range(window))
+
+
+SMALL = [(k, w, x) for k in range(1, 10) for w in range(1, k + 1) for x in range(1, w + 1)]
+
+
+def test_the_shares_that_are_compared_are_those_of_brute_force() -> None:
+    """Round the end, too, which the paper overlooks [MATHS §5.2]; of one public side it is the optimum."""
+    wrapped = 0
+    for k, w, x in SMALL:
+        for a, b in (("1", "1"), ("0.1", "4")):
+            expected = brute(offsets(k, x, float(a)), offsets(k, x, float(b)), w)
+            assert float(compared(k, w, x, Fraction(a), Fraction(b))) == pytest.approx(expected, abs=1e-12)
+        wrapped += x + w >= k + 2
+        assert both_in_block(k, w, x) == sum((i + j) % k < x for i in range(x) for j in range(w))
+        value, truth = compared_public(k, w, x, Fraction(2)), [1.0] + [0.0] * (k - 1)
+        assert value == pytest.approx(brute(truth, offsets(k, x, 2.0), w), abs=1e-12)
+        mirrored = offsets(k, x, 2.0, start=x - 1)
+        assert value == pytest.approx(brute(mirrored, truth, w), abs=1e-12), "B public, A reports"
+        best = w * exp(2) / (k - w + w * exp(2))
+        assert value == pytest.approx(best) if x == w else value <= best + 1e-12
+    assert wrapped > 30, "the cases that the paper's counts get wrong"
+    assert both_in_block(4, 3, 3) == 7 != 3 * 4 // 2, "what the paper counts"
+
+
+def test_the_best_spread_is_not_always_the_papers() -> None:
+    """MATHS §5.3: at k = 8, k' = 2 and ε = 4 the paper takes x = k', which is worse."""
+    four = Fraction(4), Fraction(4)
+    assert [round(float(compared(8, 2, x, *four)), 3) for x in (1, 2)] == [0.818, 0.683]
+    assert best_spread(8, 2, *four) == 1
+    best = options(agreement(8)).likely(16)
+    recalls = [options(agreement(8, spread=x)).expected_recall(16) for x in range(1, 9)]
+    assert recalls[best - 1] == max(recalls)
+    assert options(agreement(3, spread=2)).likely(16) == 2
+    assert options(agreement(3, a=PUBLIC)).likely(16) == 3
+
+
+@given(st.integers(2, 9), st.data(), st.fractions(Fraction(1, 10), 5, max_denominator=20))
+def test_no_report_is_more_than_e_to_the_epsilon_more_likely(
+    k: int, data: st.DataObject, epsilon: Fraction
+) -> None:
+    """Of the integers that are sampled, not of the formula they stand for."""
+    response = Response(k, data.draw(st.integers(1, k - 1)), epsilon)
+    block, rest = response.table
+    assert block + rest == 1 << 256
+    high, low = Fraction(block, response.spread), Fraction(rest, k - response.spread)
+    assert low <= high <= Fraction(precisely(epsilon)) * low
+    assert float(high / 2**256) == pytest.approx(float(response.high), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bins", "spread", "epsilon", "start"), [(7, 3, 1, 0), (7, 3, 1, 2), (5, 5, 1, 0), (2, 1, "1/4", 0)]
+)
+def test_the_sampler_has_its_distribution(bins: int, spread: int, epsilon: Any, start: int) -> None:
+    """χ² at a false-alarm rate of 1e-6 for each of the two: with a bin, and uniform without one."""
+    from scipy import stats
+
+    response, half = Response(bins, spread, Fraction(epsilon), start), 30_000
+    true = np.repeat([-1, 1], half)
+    found = report(response, true, Seeded(5))
+    assert 0 <= found.min() <= found.max() < bins
+    uniform = np.bincount(found[:half], minlength=bins)
+    reported = np.bincount((found[half:] - 1) % bins, minlength=bins)
+    expected = np.array(offsets(bins, spread, float(response.epsilon), start))
+    assert stats.chisquare(uniform).pvalue > ALPHA
+    assert stats.chisquare(reported, expected / expected.sum() * half).pvalue > ALPHA
+    assert (report(Response(1, 1, Fraction(1)), true, Seeded(5)) == 0).all()
+
+
+# -- reports in a ledger -----------------------------------------------------------------------------------
+
+EVENT = Reports(Response(16, 3, Fraction(1)))
+PEOPLE = Reports(Response(16, 3, Fraction(1)), 7)
+
+
+def test_bytes_read_back_as_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the plug-in is loaded, and no other bytes."""
+    numbers = (b"0", b"-1", b"1", b"21", b"2.0", b'"2"', b"true", b"null")
+    changes = [(b'"spread":3', b'"spread":17'), (b"}", b',"more":3}')]
+    changes += [(b'person":7', b'person":' + number) for number in numbers]
+    for event in (PublicBins(), EVENT, PEOPLE, Reports(Response(16, 3, Fraction(3, 2), 2))):
+        data = encode(event)
+        assert decode(data) == event
+        for other in {data.replace(*change) for change in changes} - {data}:
+            with pytest.raises(UsageError):
+                decode(other)
+        with monkeypatch.context() as patch:
+            patch.delitem(EVENTS, type(event).__name__)
+            with pytest.raises(UsageError):
+                decode(data)
+
+
+def test_what_reports_cost() -> None:
+    known = b'{"accord event":1,"bins":16,"epsilon":"1","kind":"Reports","spread":3,"start":0}'
+    assert encode(EVENT) == known
+    assert EVENT.cost == Reports(Response(16, 3, Fraction(1, 5)), 5).cost == Cost(Fraction(1), Fraction(0))
+    assert PublicBins().cost is None
+    assert [covered_records(event) for event in (EVENT, PEOPLE, PublicBins())] == [1, 7, None]
+    assert promised([ExactAnswer(), PublicBins()]) is None
+    # The owner could else be shown at no cost by whoever writes the agreement.
+    with pytest.raises(BudgetError):
+        check("d", Budget(Cost(Fraction(9), Fraction(0))), [], 0, PublicBins())
+    check("d", Budget(), [], 0, PublicBins())
+
+
+def test_reports_compose_exactly() -> None:
+    """Twice the same reports: at most 2ε, and at each smaller ε the δ of the two responses convolved.
+    Reports of a person are as many reports."""
+    response, small = Response(8, 2, Fraction(1)), Response(8, 2, Fraction(1, 3))
+    high, low = 2 * float(response.high), 2 * float(response.low)
+    middle = 2 * high * (1 - high - low)
+    total = compose([Reports(response)] * 2)
+    for epsilon, delta in ((1.5, 0.0), (0.5, middle * (1 - exp(0.5 - 1)))):
+        expected = high * high * (1 - exp(epsilon - 2)) + delta
+        assert total.delta(Fraction(epsilon)) == pytest.approx(expected, rel=1e-9)
+    assert total.delta(Fraction(2)) < 1e-80
+    assert basic([Reports(response)] * 2) == Cost(Fraction(2), Fraction(0))
+    assert spent([Reports(response), Intersection(), PublicBins()], Fraction(1, 10**6)) <= 1.0
+    person, single = compose([Reports(small, 3)]), compose([Reports(small)] * 3)
+    deltas = [[total.delta(Fraction(n, 8)) for n in range(8)] for total in (person, single)]
+    assert deltas[0] == pytest.approx(deltas[1], rel=1e-12)
+    assert basic([Reports(small, 3)]) == Cost(Fraction(1), Fraction(0))
+
+
+# -- the protocol --------------------------------------------------------------------------------------------
+
+
+def textbook(a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
+    return [(i, j) for i, (x, y) in enumerate(a) for j, (u, v) in enumerate(b) if x == u and abs(y - v) <= 1]
+
+
+points = st.tuples(st.integers(0, 15), st.integers(0, 15))
+point_tables = st.lists(points, max_size=15) | st.lists(
+    st.tuples(st.integers(3, 4), st.integers(3, 5)), max_size=9
+)
+
+
+@given(point_tables, point_tables, st.integers(0, 99), st.integers(1, 16), st.booleans())
+def test_a_window_finds_the_matches_among_the_reports_that_it_compares(
+    a: worlds.Rows, b: worlds.Rows, seed: int, window: int, candidates: bool
+) -> None:
+    """Without greedy, and with greedy that is bound to candidates, exactly those. All bins find all."""
+    chosen: dict[str, Any] = {"rule": f"not not ({POINT_RULE})"} if candidates else {"greedy": False}
+    agreed = agreement(window, **chosen)
+    left, right = link(agreed, a, b, seed)
+    entropy, bins = Seeded(seed), []
+    for which, rows in ((Side.A, a), (Side.B, b)):
+        slots = side(agreed, which, rows, entropy).slots
+        of = np.zeros(len(rows), np.int64)
+        of[slots.record] = np.repeat(np.arange(16), slots.counts)
+        bins.append(of)
+    met = [(i, j) for i, j in textbook(a, b) if (bins[1][j] - bins[0][i]) % 16 < window]
+    assert worlds.pairs_of_b(right) == worlds.pairs_of_a(left)
+    # A match that is a candidate is found when its records are disclosed, by whatever match.
+    assert set(worlds.pairs_of_a(left)) == set(met)
+    assert left.dummies == right.dummies == 0
+    assert left.comparisons == right.comparisons <= len(a) * len(b)
+    if window == 16:
+        assert met == textbook(a, b)
+        assert candidates or left.comparisons == len(a) * len(b)
+    index, _ = link(agreement(16), a, b, seed)
+    assert worlds.pairs_of_a(index) == textbook(a, b), "greedy by an index compares all bins"
+
+
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "basic": {"window": 3, "spread": 1},
+    "x": {"window": 4, "spread": 3},
+    "best": {"window": 6, "a": {"epsilon": "3"}, "b": {"epsilon": "2"}},
+    "A public": {"window": 4, "a": PUBLIC},
+    "B public": {"window": 4, "b": PUBLIC},
+    "round the end": {"window": 14, "spread": 9},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    # Fast the one that is told apart in most ways, and fewer runs of it.
+    [("round the end", 8), *(pytest.param(name, 25, marks=pytest.mark.slow) for name in STRATEGIES)],
+)
+def test_measured_recall_is_the_formulas(name: str, runs: int) -> None:
+    """240 matches of one record each in a run; 4.9 deviations are a false-alarm rate below 1e-6 for each."""
+    agreed = agreement(greedy=False, rule="same(x) and same(y)", **STRATEGIES[name])
+    rows = [(i, j) for i in range(16) for j in range(15)]
+    found = sum(len(link(agreed, rows, rows, seed)[0].own) for seed in range(runs))
+    expected, tried = options(agreed).expected_recall(16), runs * len(rows)
+    assert 0 < expected < 1
+    assert abs(found / tried - expected) < 4.9 * sqrt(expected * (1 - expected) / tried)
+
+
+def test_reports_of_a_release_are_named_by_how_they_are_drawn() -> None:
+    def key(agreed: Agreement, which: Side = Side.A) -> bytes | None:
+        release = agreed.protocol.release(agreed.task, which, 5)
+        assert release.event is not None
+        return Ask("r", "d", "p", b"", release.place, release.event, Snapshot("s", b"")).key
+
+    agreed = agreement(3)
+    assert options(agreed).likely(16) != 2
+    others = [key(agreed, Side.B), key(agreement(3, a={"epsilon": "2"})), key(agreement(3, spread=2))]
+    assert len({key(agreed), *others}) == 4
+    salted = agreed.model_copy(update={"salt": "11111111"})
+    assert key(salted) == key(agreed), "no text is hashed with it"
+    assert key(agreement(3, a=PUBLIC)) is None
+
+
+def test_stored_reports_need_no_fresh_noise_and_must_fit_the_table() -> None:
+    agreed = agreement(3)
+    held = worlds.records([(1, 1), (2, 2)], agreed)
+    release = agreed.protocol.release(agreed.task, Side.A, len(held))
+    reports = release.draw(held, Seeded(1))
+    assert (decode_noise(encode_noise(reports)) == reports).all()
+    with pytest.raises(SpentError):
+        release.draw(held, Spent())
+    for wrong in (np.zeros(3, np.int64), np.array([0, 16]), np.array([-1, 0])):
+        with pytest.raises(UsageError):
+            prepare(agreed.task, Side.A, held, 1, wrong, Seeded(1))
+
+
+def test_messages_depend_on_reports_and_output_alone() -> None:
+    """Two point_tables of B that differ in a record without a match; the same reports give the same shape."""
+    agreed, shapes = agreement(4), []
+    for other in ((9, 9), (2, 14)):
+        own_a = side(agreed, Side.A, [(5, 5), (6, 1)], Seeded(1), 2)
+        held = worlds.records([(5, 5), other], agreed, "B")
+        own_b = prepare(agreed.task, Side.B, held, 2, np.array([5, 7]), Seeded(2))
+        seen = views(agreed.task, own_a, own_b, IdealEngine())[Side.A]
+        sizes = seen.sent, tuple(map(len, seen.received))
+        shapes.append((*sizes, seen.received[1][32:], seen.outcome.comparisons))
+    assert shapes[0] == shapes[1]
+
+
+def test_a_partner_with_another_number_of_reports_than_records_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In what it announces, and in what it discloses of a record."""
+    agreed, entropy = agreement(4), Seeded(1)
+    own_a = side(agreed, Side.A, [(5, 5)], entropy)
+    held = worlds.records([(5, 5)], agreed, "B")
+    slots = shuffle_slots(np.array([0, -1]), np.array([5, 6]), 16, held, entropy)
+    own_b = OwnSide(Side.B, held, 1, slots, entropy)
+    with pytest.raises(PeerError):
+        run_pair(run(agreed.task, own_a, IdealEngine()), run(agreed.task, own_b, IdealEngine()))
+    true = GreedyClean._disclosure
+
+    def disclosure(own: GreedyClean, records: np.ndarray) -> Any:
+        told = true(own, records)
+        if own._mine.side is Side.A or not len(told):
+            return told
+        every = np.arange(len(own._mine.slots.record))
+        return replace(told, slot_counts=np.array([len(every)]), slots=every)
+
+    monkeypatch.setattr(GreedyClean, "_disclosure", disclosure)
+    with pytest.raises(PeerError):
+        link(agreement(16), [(5, 5)], [(5, 5), (9, 9)])

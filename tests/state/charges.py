@@ -17,22 +17,32 @@ from typing import Any
 import numpy as np
 
 from accord.errors import BudgetError
-from accord.privacy.events import Cost, Promise
+from accord.privacy.events import Cost, Event, Promise
 from accord.privacy.release import Snapshot
 from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
-TENTH = Promise(Cost(Fraction(1, 10), Fraction(0)))
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TENTH = Promise(Cost(Fraction(1, 10), Fraction(1, 10**9)))
+PURE = Promise(Cost(Fraction(1, 10), Fraction(0)))
 
 
-def ask(run: str, key: str) -> Ask:
-    return Ask(run, "d", "p", b"", key.encode(), TENTH, Snapshot("s", b"content"))
+def ask(
+    run: str,
+    place: bytes = b"k",
+    dataset: str = "d",
+    partner: str = "p",
+    event: Event = TENTH,
+    snapshot: str | None = "s",
+    content: bytes = b"content",
+) -> Ask:
+    declared = None if snapshot is None else Snapshot(snapshot, content)
+    return Ask(run, dataset, partner, b"agreement", place, event, declared)
 
 
 def charge(ledger: Ledger, run: str, key: str) -> list[int]:
     drawn = np.frombuffer(os.urandom(64), dtype=np.uint8).astype(np.int64)
-    return ledger.charge(ask(run, key), lambda: drawn, NOW).noise.tolist()
+    return ledger.charge(ask(run, key.encode(), event=PURE), lambda: drawn, NOW).noise.tolist()
 
 
 def go_on(folder: Path, name: str) -> None:
