@@ -166,6 +166,7 @@ def test_a_journal_that_went_on_here_is_kept(tmp_path: Path) -> None:
         restore(office, path)
     assert restore(office, path, force=True).gone_on == (name,)
     assert journal.read_bytes() == long
+    journal.write_bytes(long + bytes(7))
     faults.require_linked(faults.resume(both, name))
     faults.require_one_charge(office)
     assert is_whole(office)

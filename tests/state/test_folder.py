@@ -243,7 +243,7 @@ def test_one_entry_is_told_apart_from_all_others(state: State, column: str, numb
     assert {damage.place for damage in files} >= {f"runs/{finished(state).name}/receipt"}
 
 
-@pytest.mark.parametrize("name", ["slots", "looks", "noise"])
+@pytest.mark.parametrize("name", ["slots", "looks", "noise", "agreement"])
 def test_a_content(state: State, name: str) -> None:
     """A content that no entry names may be the one that is missing: it stays."""
     with state.database.reading() as read:
@@ -532,8 +532,8 @@ def test_cut_anywhere_the_whole_answers_stay(path: Path) -> None:
         assert path.read_bytes() == whole[: places[kept]]
     path.write_bytes(whole)
     write(path, bytes(range(1, 256)) * 9)
-    lost = (len(whole) // 512 + 2) * 512
-    for content in (whole + bytes(30), whole + bytes(5000), path.read_bytes()[:lost] + bytes(1000)):
+    long, lost = path.read_bytes(), (len(whole) // 512 + 2) * 512
+    for content in (whole + bytes(30), whole + bytes(5000), long[:lost] + bytes(len(long) - lost)):
         path.write_bytes(content)
         assert answers_of(path) == (ANSWERS, len(content) - len(whole))
 
