@@ -17,6 +17,7 @@ from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
 from accord.secure.circuit import (
     And,
     AtMost,
+    Bilinear,
     Both,
     Edit,
     Equal,
@@ -25,6 +26,7 @@ from accord.secure.circuit import (
     Input,
     Node,
     Not,
+    Product,
     Reaches,
     SquaredEuclidean,
 )
@@ -67,6 +69,7 @@ from tests.secure.worlds import (
 
 # -- programs ------------------------------------------------------------------------------------------------
 
+LARGE = AtMost(Bilinear((Product(LONG, LONG, -3),), Input("ones", 1, 300), 1 << 59, 1, 0, 1 << 61), 5)
 HUGE = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
 SEX, KNOWN = Input("sex", 1, 2), Input("sex known", 1, 1)
 SMALL = Graded(((And((Equal(SEX), Both(KNOWN))), 3), (Not(Both(KNOWN)), 0)), -4)
@@ -100,6 +103,8 @@ NAME = Graded(
         (AtMost(DICE, 0), 1000, 5_908_240, 17),
         (AtMost(COSINE, -20), 1000, 14_032_584, 41),
         (HUGE, 1000, 150_086_808, 263),
+        # Levels of one overlap, of which one is too large to be divided.
+        (Reaches((Graded(((Equal(LONG), 3), (LARGE, 2)), 0),), 2), 1000, 742_645_560, 418),
         # Scores that all reach, that dummies reach, that they do not reach, and that none reaches.
         (Reaches((SMALL, NAME), -9), 1000, 2_845_256, 17),
         (Reaches((SMALL, NAME), 0), 1000, 111_509_296, 77),
