@@ -203,7 +203,7 @@ def test_rates_are_scaled_and_have_names_and_wrong_ones_are_named() -> None:
         ({"missing": {"fax": 0.1}}, ["fax", "given"]),
     ):
         with pytest.raises(UsageError) as raised:
-            Errors(**wrong)  # type: ignore[arg-type]
+            Errors(**wrong)
         assert all(name in str(raised.value) for name in names)
 
 

@@ -433,10 +433,6 @@ def test_the_bounds_are_those_of_clopper_and_pearson(counts: tuple[int, int], al
     assert delta_bound(0.1, 0.5, 1.0) == 0.0
 
 
-Floats = NDArray[np.float64]
-World = Callable[[np.random.Generator, int], Floats]
-
-
 def shifted(by: float, columns: slice = slice(7, 8)) -> World:
     """Numbers that say nothing, and some that lie higher."""
 

@@ -327,7 +327,8 @@ def test_a_new_file_is_its_owners_and_what_is_no_database_is_left_alone(file: Ho
 
 def write_many(file: Home) -> None:
     """Four megabytes of pairs."""
-    texts, none = [os.urandom(500).hex() for _ in range(4000)], {"name": [None] * 4000}
+    texts = [os.urandom(500).hex() for _ in range(4000)]
+    none: dict[str, list[str | None]] = {"name": [None] * 4000}
     write_to_table(pairs(list(map(str, range(4000))), texts, none, none), file.address(), own=True)
 
 
@@ -339,7 +340,7 @@ def write_and_die(file: Home) -> None:
         yield from whole(pairs)
         os.kill(os.getpid(), 9)
 
-    PairTable.typed_batches = killed  # type: ignore[method-assign]
+    PairTable.typed_batches = killed  # type: ignore[assignment,method-assign]
     write_many(file)
 
 
