@@ -107,6 +107,14 @@ def test_bins_of_passes_are_one_list_and_a_record_is_once_in_a_bin(
         assert whole.dtype == some.dtype
 
 
+def test_a_key_of_several_fields_is_met_by_records_that_have_all_of_them() -> None:
+    row = worlds.ROW
+    held = worlds.records([row, row, row | {"birth": None}, row | {"code": None}, row | {"code": "x2"}])
+    record, bins = one_pass(CODE).place(Side.B, held.columns, 5)
+    assert record.tolist() == [0, 1, 4]
+    assert bins[0] == bins[1] != bins[2]
+
+
 def test_what_all_passes_guarantee_needs_no_comparison() -> None:
     for guaranteed in (one_pass(HOUR), in_passes([HOUR, BRAND], [HOUR])):
         assert guaranteed.equal == {"hour"}
