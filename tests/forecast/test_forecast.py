@@ -80,7 +80,7 @@ def test_a_wish_that_means_nothing_is_refused(wish: dict[str, Any]) -> None:
 def test_the_least_of_many_tries_is_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     for tick, found in ((0.0, 1 / 8), (1.0, 8.0), (9.1e-4, 1.0), (4.55e-4, 0.5)):
         ticks = itertools.count(step=tick)
-        monkeypatch.setattr(pace.time, "process_time", ticks.__next__)
+        monkeypatch.setattr("accord.forecast.pace.time.process_time", ticks.__next__)
         assert pace.measure_pace() == pytest.approx(found)
 
 

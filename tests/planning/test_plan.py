@@ -293,10 +293,14 @@ def test_recall_is_that_of_the_bins_and_of_pruning() -> None:
     assert recall_of(adjust(PRODUCTS, prune=10).task, 1.0) is None
     # The third pair is no match; the second is one and has another x.
     agreed = agreement(blocking=passes("x"), rule="euclidean(x, y) <= 1")
-    rows = [(1, 1), (4, 4), (9, 9)], [(1, 2), (5, 4), (0, 0)]
-    met = shares_met(agreed.task, *(records(side, agreed) for side in rows), {})
+    a, b, far = (
+        records(rows, agreed)
+        for rows in ([(1, 1), (4, 4), (9, 9)], [(1, 2), (5, 4), (0, 0)], [(9, 9), (9, 9), (0, 0)])
+    )
+    met = shares_met(agreed.task, a, b, {})
     assert met is not None
     assert met.sum() == 0.5
+    assert shares_met(agreed.task, a, far, {}) is None
 
 
 # -- keys and caps ------------------------------------------------------------------------------------------
@@ -312,7 +316,7 @@ def key(name: str, met: Sequence[int] | range, crowded: int = 0, sharers: int = 
     return Key((name,), (), np.isin(np.arange(PAIRS), met), of, reads=frozenset({name}))
 
 
-ASKED = {"queries": MANY, "sides": tuple(Side), "covered": 0.995, "least": 0.001}
+ASKED: dict[str, Any] = {"queries": MANY, "sides": tuple(Side), "covered": 0.995, "least": 0.001}
 WRONG = [WrongField("name", frozenset({"name"}), np.ones(PAIRS, np.bool_))]
 
 
