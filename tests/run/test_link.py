@@ -340,15 +340,22 @@ CROWDED = routed("x", cap=2)
 
 def test_a_run_begins_only_with_as_many_uncovered_as_the_owner_allows(tmp_path: Path) -> None:
     own, _ = worlds.introduce(tmp_path, CROWDED)
-    cases: list[tuple[type[AccordError], Any, tuple[Any, ...]]] = [
-        (UncoveredError, never, (None, 0, "0%", 0.29, "29.9%", "1/4")),
-        (DeclinedError, decline, (0.3, "30%", "3/10", 1, "100%")),
-        (UsageError, never, (-0.1, 1.1, "101%", "some", "%", True)),
+    offered: list[int] = []
+
+    def declining(offer: Offer) -> bool:
+        offered.append(offer.uncovered)
+        return False
+
+    cases: list[tuple[type[AccordError], tuple[Any, ...]]] = [
+        (UncoveredError, (None, 0, "0%", 0.29, "29.9%", "1/4")),
+        (DeclinedError, (0.3, "30%", "3/10", 1, "100%")),
+        (UsageError, (-0.1, 1.1, "101%", "some", "%", True)),
     ]
-    for kind, confirm, shares in cases:
-        asked = {"agreement": CROWDED, "data": worlds.table(CROWD, "a"), "confirm": confirm}
+    asked = {"agreement": CROWDED, "data": worlds.table(CROWD, "a"), "confirm": declining}
+    for kind, shares in cases:
         for share in shares:
             assert isinstance(refused(own, **asked, uncovered=share), kind)
+    assert offered == [3] * 5
 
 
 @pytest.mark.parametrize(
