@@ -407,9 +407,9 @@ def test_a_count_is_the_same_for_both_and_is_kept_as_it_was(tmp_path: Path) -> N
     assert facts["answer"] == [{"names": ["matching pairs"], "value": cell.value, "within": cell.within}]
     for words in (("runs",), ("runs", a.run), ("receipt", a.run), ("receipt", a.run, "--out", str(out))):
         assert told in accord(own, *words)
-    for words, shown in (([], True), (["--share"], False)):
+    for more, shown in (((), True), (("--share",), False)):
         page = tmp_path / f"{shown}.html"
-        accord(own, "report", a.run, "--out", str(page), *words)
+        accord(own, "report", a.run, "--out", str(page), *more)
         assert (told in page.read_text()) == shown
     out.write_text(f'"answer","value","low","high"\n"matching pairs",{cell.value + 1},0,0\n')
     with pytest.raises(TrustError):
