@@ -125,8 +125,8 @@ def share_drafts(patch: pytest.MonkeyPatch) -> None:
 
 
 def search_briefly(patch: pytest.MonkeyPatch) -> None:
-    """Look for keys from two starts instead of 24, on fewer synthetic records. The passes of a plan are sound,
-    and hardly worse."""
+    """Look for keys from two starts instead of 24, on fewer synthetic records. The passes of a plan are
+    sound, and hardly worse."""
     patch.setattr(keys, "_STARTS", 2)
     patch.setattr(planning, "_routes", _ROUTES)
     patch.setattr(planning, "_ROUTED_PAIRS", 1_500)
