@@ -190,7 +190,7 @@ def test_any_circuit_is_opened_and_tallied(world: World, count: int) -> None:
         by = (Index, Number)[number // 2 % 2](rows) if rows else None
         tallied = Given(circuit, tally_of(by, weights, bits), 60, random)
         tallied.run(world)
-        found += int(met.counts.sum()) * np.count_nonzero(tallied.sums)
+        found += int(met.counts.sum()) * int(np.count_nonzero(tallied.sums))
         twice += compile_circuit(Opened(circuit, 0), "ot").choices.twice
     assert found * twice > 0
 
