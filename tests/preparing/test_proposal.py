@@ -119,9 +119,11 @@ def test_answers_are_those_that_were_given() -> None:
         answer="count",
         answer_epsilon="1/2",
         as_of=date(2024, 6, 30),
+        overlap=0.25,
     )
     given = said.answers
     assert (said.as_of, given.records, given.count_epsilon) == (date(2024, 6, 30), (100, 200), "1/2")
+    assert given.overlap == 0.25
     assert (given.ranges, given.values["brand"]) == ({"price": ("0", "500")}, ("Sony", "Bose"))
     assert (given.missing, given.missing_values) == ({"price": "skip"}, {"title": ("n/a",)})
 

@@ -348,7 +348,9 @@ def test_the_report_of_a_simulation_has_the_scores_of_its_pairs() -> None:
     assert quality.curve is None
     found = {name: [pair.found for pair in some] for name, some in quality.pairs.items()}
     assert found == {"missed": [False], "false": [True]}
-    assert f"{quality.scores.truth_recall:.4f}" in repr(quality)
+    recall, page = f"{quality.scores.truth_recall:.4f}", quality._repr_html_()
+    assert recall in repr(quality)
+    assert (recall in page, page.count("<tr>")) == (True, 9 + 1 + len(quality.fields))
     assert "id_a" not in repr(quality)
 
 
