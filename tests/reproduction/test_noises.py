@@ -141,6 +141,7 @@ def test_what_no_agreement_may_use_is_refused() -> None:
         ("negligible", 1, "1e-5"),
         ("negligible", 1, "2^-128", 1, 100),
         ("paper", "0.000001", "1e-5"),
+        ("auto", "0.000001", "1e-5"),
     ):
         with pytest.raises(UsageError):
             calibrate(*setting)
