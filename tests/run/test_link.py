@@ -403,6 +403,7 @@ def test_a_count_is_the_same_for_both_and_is_kept_as_it_was(tmp_path: Path) -> N
     assert pa.table(a).to_pylist() == a.answer.table().to_pylist()
     own, out = both[Side.A], both[Side.A].out
     (facts,) = json.loads(accord(own, "runs", "--json"))
+    assert facts == json.loads(accord(own, "runs", a.run, "--json"))
     assert facts["matches"] is None
     assert facts["answer"] == [{"names": ["matching pairs"], "value": cell.value, "within": cell.within}]
     for words in (("runs",), ("runs", a.run), ("receipt", a.run), ("receipt", a.run, "--out", str(out))):
@@ -498,6 +499,7 @@ def test_only_one_side_learns_the_pairs(tmp_path: Path, monkeypatch: pytest.Monk
     assert a.pairs.column_names == ["id_a", "id_b", "x_b"]
     assert a.matches == len(a.pairs) > 0
     assert (b.learns, b.matches, len(b.pairs)) == (False, 0, 0)
+    assert len({one._outcome()["matches"] for one in (a, b)}) == 2
     with pytest.raises(UsageError):
         # No digest of them was signed.
         accord(own, "receipt", a.run, "--out", str(tmp_path / "a.csv"))

@@ -186,7 +186,9 @@ def test_an_answer_is_paid_for_again_under_any_snapshot(ledger: Ledger) -> None:
     ledger.charge(replace(ask(noisy), run="r1"), lambda: np.array([1]), NOW)
     again = offer(ledger, replace(ask(noisy), run="r2"), noisy)
     assert (again.cost, again.known) == (again.event.cost, ("now",))
-    assert offer(ledger, ask(exact), exact).cost is None
+    free = offer(ledger, ask(exact), exact)
+    assert free.cost is None
+    assert len({describe(one) for one in (again, free, offer(ledger, ask(noisy), noisy))}) >= 2
 
 
 def test_every_notice_has_words_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

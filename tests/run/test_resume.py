@@ -28,6 +28,7 @@ from accord.errors import (
     StateError,
     StoppedError,
     TrustError,
+    UnequalError,
     UsageError,
 )
 from accord.notices import Mended, Notice, tell_nobody
@@ -482,6 +483,10 @@ def test_an_interrupt_names_the_run_that_can_be_resumed() -> None:
     assert isinstance(kept, InterruptedRunError)
     assert kept.facts == {"run": "r1"}
     assert isinstance(_name_partner(KeyboardInterrupt(), "bob", ""), InterruptedEarlyError)
+    for error in (PeerError(problem="short"), UnequalError(partner="")):
+        named = _name_partner(error, "bob", "")
+        assert isinstance(named, type(error))
+        assert named.facts["partner"] == "bob"
     channel = TlsChannel.__new__(TlsChannel)
     channel._partner = "alice"
     channel.started("r1")
