@@ -65,6 +65,7 @@ CHECKED = 100
 HANGS = 60
 """Seconds after which a test counts as failed."""
 PARTS = 2
+_SURVIVED = "survived"
 
 _COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -260,7 +261,7 @@ class Runner:
                     killer = _first_failure(items)
                 else:
                     killer = "not put in"
-            os.write(writing, killer.encode())
+            os.write(writing, (killer or _SURVIVED).encode())
             os._exit(0)
         os.close(writing)
         end = time.monotonic() + 10 * SECONDS
@@ -273,7 +274,9 @@ class Runner:
         with os.fdopen(reading, "rb") as file:
             os.set_blocking(file.fileno(), False)
             told = file.read()
-        return "time" if told is None or (not told and time.monotonic() >= end) else told.decode() or ""
+        if not told:
+            return "time" if time.monotonic() >= end else "crash"
+        return told.decode().removeprefix(_SURVIVED)
 
 
 def _first_failure(items: list[pytest.Item]) -> str:

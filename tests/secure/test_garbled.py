@@ -1,10 +1,8 @@
-"""Circuits of XOR and AND: how small they are, what they say, and the S-box of AES between two parties."""
+"""Circuits of XOR and AND: how small they are, and what they say in the clear and between two parties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from operator import xor
 
 import numpy as np
 import pytest
@@ -145,49 +143,7 @@ def test_a_rule_of_too_many_gates_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         boolean_circuit(AtMost(Hamming(Input("x", 20, 1)), 5))
 
 
-# -- the S-box of AES and any circuit, between two parties ---------------------------------------------------
-
-_S_BOX = """
-y14=x3^x5 y13=x0^x6 y9=x0^x3 y8=x0^x5 t0=x1^x2 y1=t0^x7 y4=y1^x3 y12=y13^y14 y2=y1^x0 y5=y1^x6 y3=y5^y8
-t1=x4^y12 y15=t1^x5 y20=t1^x1 y6=y15^x7 y10=y15^t0 y11=y20^y9 y7=x7^y11 y17=y10^y11 y19=y10^y8 y16=t0^y11
-y21=y13^y16 y18=x0^y16 t2=y12&y15 t3=y3&y6 t4=t3^t2 t5=y4&x7 t6=t5^t2 t7=y13&y16 t8=y5&y1 t9=t8^t7
-t10=y2&y7 t11=t10^t7 t12=y9&y11 t13=y14&y17 t14=t13^t12 t15=y8&y10 t16=t15^t12 t17=t4^t14 t18=t6^t16
-t19=t9^t14 t20=t11^t16 t21=t17^y20 t22=t18^y19 t23=t19^y21 t24=t20^y18 t25=t21^t22 t26=t21&t23 t27=t24^t26
-t28=t25&t27 t29=t28^t22 t30=t23^t24 t31=t22^t26 t32=t31&t30 t33=t32^t24 t34=t23^t33 t35=t27^t33 t36=t24&t35
-t37=t36^t34 t38=t27^t36 t39=t29&t38 t40=t25^t39 t41=t40^t37 t42=t29^t33 t43=t29^t40 t44=t33^t37 t45=t42^t41
-z0=t44&y15 z1=t37&y6 z2=t33&x7 z3=t43&y16 z4=t40&y1 z5=t29&y7 z6=t42&y11 z7=t45&y17 z8=t41&y10 z9=t44&y12
-z10=t37&y3 z11=t33&y4 z12=t43&y13 z13=t40&y5 z14=t29&y2 z15=t42&y9 z16=t45&y14 z17=t41&y8 t46=z15^z16
-t47=z10^z11 t48=z5^z13 t49=z9^z10 t50=z2^z12 t51=z2^z5 t52=z7^z8 t53=z0^z3 t54=z6^z7 t55=z16^z17 t56=z12^t48
-t57=t50^t53 t58=z4^t46 t59=z3^t54 t60=t46^t57 t61=z14^t57 t62=t52^t58 t63=t49^t58 t64=z4^t59 t65=t61^t62
-t66=z1^t63 s0=t59^t63 s6=t56^t62 s7=t48^t60 t67=t64^t65 s3=t53^t66 s4=t51^t66 s5=t47^t65 s1=t64^s3 s2=t55^t67
-"""
-"""Boyar and Peralta, A depth-16 circuit for the AES S-box (2011), with 32 ANDs. Bit 0 is the highest, and
-outputs 1, 2, 6 and 7 are inverted."""
-
-
-def substitute(build: CircuitBuilder, byte: Number) -> Number:
-    known = {f"x{7 - place}": literal for place, literal in enumerate(byte)}
-    for step in _S_BOX.split():
-        name, what = step.split("=")
-        for symbol, gate in (("^", build.xor), ("&", build.both)):
-            if symbol in what:
-                known[name] = gate(*(known[operand] for operand in what.split(symbol)))
-    return [known[f"s{7 - place}"] ^ (7 - place in (1, 2, 6, 7)) for place in range(8)]
-
-
-def s_box(byte: int) -> int:
-    """FIPS 197, 5.1.1: the inverse in the field, and a sum of what it is when turned."""
-
-    def product(x: int, y: int) -> int:
-        found = 0
-        for place in range(8):
-            found ^= x * (y >> place & 1)
-            x = x << 1 ^ (0x11B if x >> 7 else 0)
-        return found
-
-    inverse = next((x for x in range(256) if product(x, byte) == 1), 0)
-    turned = (inverse << place | inverse >> 8 - place for place in range(5))
-    return reduce(xor, turned) & 255 ^ 0x63
+# -- any circuit, between two parties ----------------------------------------------------------------------
 
 
 def dual_execution(world: World, circuit: Boolean, a: Table, b: Table) -> Answer:
@@ -197,22 +153,6 @@ def dual_execution(world: World, circuit: Boolean, a: Table, b: Table) -> Answer
     found, other = run_pair(parties[0], parties[1])
     assert (found == other).all()
     return found.reshape(len(a.real), len(b.real))
-
-
-def test_the_s_box_of_aes(world_of: Callable[[str], World]) -> None:
-    """A has bytes, and B has what they are to become: each byte of A matches its own."""
-    build = CircuitBuilder()
-    x, y = (source(build, side, side.value, 8) for side in Side)
-    circuit = build.finish(
-        build.every([build.xor(a, b) ^ 1 for a, b in zip(substitute(build, x), y, strict=True)])
-    )
-    some = np.random.default_rng(1).permutation(256)[:40]
-    of_a, of_b = some, np.array([s_box(byte) for byte in some.tolist()])
-    a, b = (
-        Table({side.value: of[:, None] >> np.arange(8) & 1}, np.ones(40, np.bool_))
-        for side, of in ((Side.A, of_a), (Side.B, of_b))
-    )
-    assert (dual_execution(world_of("dual"), circuit, a, b) == np.eye(40, dtype=np.bool_)).all()
 
 
 @settings(max_examples=15, deadline=None)
