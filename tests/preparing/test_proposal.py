@@ -218,6 +218,17 @@ def test_the_partner_fits_its_own_columns() -> None:
     assert fit.layout.source("brand").column == "firm"
 
 
+def test_two_family_names_are_parts_of_one_column() -> None:
+    plain = agreement(protocol="all-pairs").model_dump(mode="json") | {"disclose": {"A": [], "B": []}}
+    text = {"type": "text", "encoder": "hash", "missing": "differs"}
+    fields = {"surname": text, "surname_2": text}
+    spanish = accord.Agreement.model_validate(plain | {"fields": fields, "rule": "same(surname)"})
+    names = [["Ana", "Eva", "Luz"], ["Muñoz Gómez", "de la Cruz Ruiz", "Pardo"]]
+    fit = accord.propose(pa.table([["1", "2", "3"], *names], ["id", "Nombre", "Apellidos"])).fit(spanish)
+    told = [line.partition(" ")[0] for line in fit.told if "'Apellidos'" in line]
+    assert told[:2] == ["surname", "surname_2"]
+
+
 def test_fields_without_a_column_are_faults_with_their_candidates() -> None:
     words = {"Angabe": ["some words", "of a kind"], "Lager": ["here and there", "more words"]}
     for columns, near in (({"mail": ["a@b.example", "c@d.example"]}, []), (words, ["'Angabe'", "'Lager'"])):
