@@ -1,5 +1,4 @@
-# What packages bring and Accord never reads, removed from the environment that is named; tests/deploy/test_deploy.py
-# then reads tables of all kinds, links, simulates and reports.
+# Removes the files of packages that Accord never reads from the named environment.
 set -eu
 "$1"/bin/python -m pip uninstall --quiet --yes setuptools pip
 cd "$1"/lib/python3*/site-packages
