@@ -367,7 +367,8 @@ def test_names_that_agree_gain_nothing_crosswise() -> None:
         rows = [
             [dict(zip(("id", *NAMES, "birth"), one.split(), strict=True)) for one in side] for side in sides
         ]
-        found = accord.simulate(*map(pa.Table.from_pylist, rows), agreed, seed=1).found.ids()
+        a, b = map(pa.Table.from_pylist, rows)
+        found = accord.simulate(a, b, agreed, seed=1).found.ids()
         return sorted(zip(*found.to_pydict().values(), strict=True))
 
     names = ["1 Anders Andersson 1950-01-31", "2 Anders Andersson 1987-11-05"]

@@ -164,7 +164,7 @@ def test_agreed_fields_are_found_or_lacking(cases: dict[str, Any]) -> None:
 
 
 def test_parts_of_a_column_are_read_in_its_order() -> None:
-    def parts(cells: dict[str, Cells], *names: str) -> list[tuple[str | None, ...]]:
+    def parts(cells: Mapping[str, Cells], *names: str) -> list[tuple[str | None, ...]]:
         return [(one.part, one.order) for one in fitted(cells, dict.fromkeys(names, TEXT)).sources.values()]
 
     order = "postcode city"

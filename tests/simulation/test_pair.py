@@ -20,7 +20,7 @@ from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
-from accord.errors import DataError, UsageError
+from accord.errors import AccordError, DataError, UsageError
 from accord.protocols import intersection
 from accord.protocols.routed import Routed
 from accord.rules.blocking.base import Passes
@@ -222,7 +222,10 @@ def test_true_pairs_are_rows_and_those_of_nobody_are_counted() -> None:
 def test_what_is_no_truth_is_refused() -> None:
     made = people(20)
     done = run(agree(), made)
-    for error, truth, pairs in ((DataError, made.a, 1), (UsageError, made.truth, -1), (UsageError, 3, 1)):
+    cases: list[tuple[type[AccordError], Any, int]] = [
+        *((DataError, made.a, 1), (UsageError, made.truth, -1), (UsageError, 3, 1))
+    ]
+    for error, truth, pairs in cases:
         with pytest.raises(error):
             done.quality(truth, pairs=pairs)
 
