@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import random
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,14 @@ from accord.table.sources.opening import TableLike, column_names, keep_readable,
 from tests.fields.made_ids import read_made
 
 TABLE = pa.table({"id": ["1", "2", "3"], "name": ["ä", "b", None], "n": [1, 2, 3]})
-EXPECTED = [{"name": "ä", "id": "1"}, {"name": "b", "id": "2"}, {"name": None, "id": "3"}]
+EXPECTED = [["ä", "1"], ["b", "2"], [None, "3"]]
 
 
-def rows(source: TableLike, layout: Layout | None = None) -> list[dict[str, object]]:
-    table = open_table(source, ["name", "id"], layout or Layout())
-    return [row for batch in table.batches for row in batch.to_pylist()]
+def cells(
+    source: TableLike, columns: Sequence[str] = ("name", "id"), layout: Layout | None = None
+) -> list[list[Any]]:
+    table = open_table(source, columns, layout or Layout())
+    return [list(row.values()) for batch in table.batches for row in batch.to_pylist()]
 
 
 def test_every_kind_of_file(tmp_path: Path) -> None:
@@ -54,39 +57,28 @@ def test_every_kind_of_file(tmp_path: Path) -> None:
         sink.write_table(TABLE)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
     for name in ("t.csv", "t.parquet", "t.arrow", "stream.ipc", "t.csv.gz"):
-        assert rows(tmp_path / name) == rows(str(tmp_path / name)) == EXPECTED, name
+        assert cells(tmp_path / name) == cells(str(tmp_path / name)) == EXPECTED, name
         assert column_names(tmp_path / name, Layout()) == ["id", "name", "n"]
-    for name in ("x.parquet", "x.arrow"):
-        (tmp_path / name).write_bytes(b"no table at all")
-        with pytest.raises(UnreadableError):
-            column_names(tmp_path / name, Layout())
 
 
-def test_every_kind_of_object() -> None:
+def test_every_kind_of_object_and_column(tmp_path: Path) -> None:
     import duckdb
     import pandas as pd
     import polars as pl
 
-    relation = duckdb.connect().from_arrow(TABLE)
-    for source in (TABLE, pl.from_arrow(TABLE), pd.DataFrame(TABLE.to_pylist()), relation):
-        assert rows(source) == EXPECTED, type(source)
+    relation, frame = duckdb.connect().from_arrow(TABLE), pl.DataFrame(TABLE.to_pydict())
+    categories = frame.with_columns(pl.col("name").cast(pl.Categorical))
+    for source in (TABLE, frame, categories, pd.DataFrame(TABLE.to_pylist()), relation):
+        assert cells(source) == EXPECTED, type(source)
+    frame.write_ipc(tmp_path / "frame.arrow")
+    assert cells(tmp_path / "frame.arrow") == EXPECTED
     kept = keep_readable(TABLE.to_reader())
-    assert rows(kept) == rows(kept) == EXPECTED
+    assert cells(kept) == cells(kept) == EXPECTED
     assert column_names(kept, Layout()) == ["id", "name", "n"]
     assert keep_readable("a.csv") == "a.csv"
-
-
-def test_views_dictionaries_and_runs_are_read_as_plain_columns(tmp_path: Path) -> None:
-    import polars as pl
-
-    frame = pl.DataFrame({"id": ["1", "2", "3"], "name": ["ä", "b", None]})
-    assert rows(frame) == rows(frame.with_columns(pl.col("name").cast(pl.Categorical))) == EXPECTED
-    frame.write_ipc(tmp_path / "frame.arrow")
-    assert rows(tmp_path / "frame.arrow") == EXPECTED
     plain = pa.array(["x", "x", "y"])
     for column in (plain.dictionary_encode(), pc.run_end_encode(plain), plain.cast(pa.string_view())):
-        table = pa.table({"id": ["1", "2", "3"], "name": column})
-        assert [row["name"] for row in rows(table)] == ["x", "x", "y"]
+        assert cells(pa.table({"name": column}), ["name"]) == [["x"], ["x"], ["y"]]
 
 
 # -- csv --------------------------------------------------------------------------------------------------
@@ -108,7 +100,7 @@ def test_a_csv_is_read_as_its_layout_says(
     content: bytes, layout: Layout, names: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "t.txt").write_bytes(content)
-    assert [row["name"] for row in rows(tmp_path / "t.txt", layout)] == names
+    assert cells(tmp_path / "t.txt", ["name"], layout) == [[name] for name in names]
 
 
 def test_a_row_with_too_few_cells_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -142,11 +134,6 @@ def test_no_thread_of_arrow_is_left_by_a_file_that_is_refused(
         open_table(tmp_path / "t.csv", ["id", "name"], Layout())
 
 
-def blocks(body: str, size: int) -> list[bytes]:
-    whole = body.encode()
-    return [whole[i : i + size] for i in range(0, len(whole), size)]
-
-
 @settings(max_examples=40)
 @given(
     st.text(st.sampled_from('ab,;"\n\rä '), max_size=40),
@@ -155,8 +142,9 @@ def blocks(body: str, size: int) -> list[bytes]:
     st.sampled_from(['"', None]),
 )
 def test_counts_are_those_of_pythons_reader(body: str, size: int, delimiter: str, quote: str | None) -> None:
-    found = scan(blocks(body, size), delimiter, quote)
-    assert found == scan([body.encode()], delimiter, quote)
+    whole = body.encode()
+    found = scan([whole], delimiter, quote)
+    assert found == scan([whole[i : i + size] for i in range(0, len(whole), size)], delimiter, quote)
     how = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
     try:
         read = list(csv.reader(io.StringIO(body, newline=""), delimiter=delimiter, strict=True, **how))
@@ -180,7 +168,7 @@ def test_counts_are_those_of_pythons_reader(body: str, size: int, delimiter: str
     ],
 )
 def test_where_a_pass_stops(body: str, stop: Stop, row: int, column: int, line: int) -> None:
-    found = scan(blocks(body, 1 << 20), ",", '"')
+    found = scan([body.encode()], ",", '"')
     assert (found.stop, found.row, found.column, found.line) == (stop, row, column, line)
     lines = [b"a,b\n", b"1,2\n" * 9, b"1,2,3,4,5"]
     assert scan(lines[:2], ",", '"', most_row=8).stop is Stop.NONE
@@ -203,8 +191,7 @@ def test_faults_are_numbered_over_all_chunks_and_broken_rows_count() -> None:
 
 def test_parquet_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     def ids(source: Path) -> list[str]:
-        batches = open_table(source, ["id"], Layout()).batches
-        return [str(id) for batch in batches for id in batch["id"].to_pylist()]
+        return [id for (id,) in cells(source, ["id"])]
 
     (tmp_path / "t").mkdir()
     for number, name in ((2, "b.pq"), (1, "a.parquet"), (3, "c.PARQUET"), (4, "d[1].parquet")):
@@ -231,11 +218,6 @@ def book(path: Path, *rows: list[Any], title: str = "Data") -> Path:
         made.active.append(row)
     made.save(path)
     return path
-
-
-def cells(path: Path, columns: list[str], layout: Layout | None = None) -> list[list[object]]:
-    table = open_table(path, columns, layout or Layout())
-    return [list(row.values()) for batch in table.batches for row in batch.to_pylist()]
 
 
 def test_cells_as_a_csv_would_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,8 +362,7 @@ def test_a_header_is_found_below_titles_and_read_there(tmp_path: Path, text: str
     found = sniff_text(path, Layout(), (), ())
     assert (found.header, found.delimiter) == (line, ",")
     assert column_names(path, found)[0] == "id"
-    batch = next(iter(open_table(path, ["id"], found).batches))
-    assert batch.column(0)[0].as_py() == "1"
+    assert cells(path, ["id"], found)[0] == ["1"]
     assert sniff_text(path, Layout(header=2), ("header",), ()).header == 2
     # What is named is not found out.
     write(path, "id;name;day\n1;ä;y\n", "latin-1")
@@ -391,14 +372,14 @@ def test_a_header_is_found_below_titles_and_read_there(tmp_path: Path, text: str
     assert sniff_text(path, named, ("delimiter", "quote"), WANTED).encoding == "cp1252"
 
 
-def days(folder: Path, *cells: str) -> tuple[tuple[str, ...], str | None]:
-    path = write(folder / "t.csv", "id,name,day\n" + "".join(f'{i},x,"{c}"\n' for i, c in enumerate(cells)))
+def days(folder: Path, *texts: str) -> tuple[tuple[str, ...], str | None]:
+    path = write(folder / "t.csv", "id,name,day\n" + "".join(f'{i},x,"{c}"\n' for i, c in enumerate(texts)))
     found = sniff_dates(path, Layout(), FIELDS)
     return (found["day"].fits, found["day"].best) if found else ((), None)
 
 
 @pytest.mark.parametrize(
-    ("cells", "fits"),
+    ("texts", "fits"),
     [
         (["2026-01-02", ""], ["%Y-%m-%d"]),
         (["31.12.2020", "1.2.2020"], ["%d.%m.%Y"]),
@@ -421,15 +402,15 @@ def days(folder: Path, *cells: str) -> tuple[tuple[str, ...], str | None]:
         (["20111011"], ["%Y%m%d"]),
     ],
 )
-def test_dates(tmp_path: Path, cells: list[str], fits: list[str]) -> None:
-    assert days(tmp_path, *cells)[0] == tuple(fits)
+def test_dates(tmp_path: Path, texts: list[str], fits: list[str]) -> None:
+    assert days(tmp_path, *texts)[0] == tuple(fits)
 
 
 def test_the_best_where_none_fits_whatever_the_agreed_range(tmp_path: Path) -> None:
     """The file may be of another month than was agreed: that is a fault, no reason to read it otherwise."""
     assert days(tmp_path, "31.12.2020", "1.2.2020", "unknown") == ((), "%d.%m.%Y")
-    for cells in (("never", "nobody"), ("", "")):
-        assert days(tmp_path, *cells) == ((), None)
+    for texts in (("never", "nobody"), ("", "")):
+        assert days(tmp_path, *texts) == ((), None)
     march = {"day": {"type": "date", "min": "2020-03-01", "max": "2020-03-31"}}
     fields = TypeAdapter(dict[str, FieldSpec]).validate_python(march)
     path = write(tmp_path / "t.csv", "id,day\n1,03/04/2020\n2,03/05/2020\n")
@@ -438,19 +419,19 @@ def test_the_best_where_none_fits_whatever_the_agreed_range(tmp_path: Path) -> N
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
 @given(
-    cells=st.lists(st.text(st.sampled_from("ab,;|\t\"' é\n"), max_size=8), min_size=1, max_size=6),
+    names=st.lists(st.text(st.sampled_from("ab,;|\t\"' é\n"), max_size=8), min_size=1, max_size=6),
     delimiter=st.sampled_from([",", ";", "\t", "|"]),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
 )
 def test_what_is_found_reads_what_was_written(
-    tmp_path: Path, cells: list[str], delimiter: str, encoding: str
+    tmp_path: Path, names: list[str], delimiter: str, encoding: str
 ) -> None:
-    rows = [WANTED, *([str(i), cell, "2020-01-31"] for i, cell in enumerate(cells))]
+    rows = [WANTED, *([str(i), name, "2020-01-31"] for i, name in enumerate(names))]
     quoted = [['"' + cell.replace('"', '""') + '"' for cell in row] for row in rows]
     text = "".join(delimiter.join(row) + "\n" for row in quoted)
     found = sniff_text(write(tmp_path / "t.csv", text, encoding), Layout(), (), WANTED)
     records = load_records(tmp_path / "t.csv", {"name": LENIENT["name"]}, "00", ["name"], found)
-    assert records.disclosed["name"].to_pylist() == [cell or None for cell in cells]
+    assert records.disclosed["name"].to_pylist() == [name or None for name in names]
 
 
 def test_a_column_of_dates_is_judged_once_without_what_means_none(tmp_path: Path) -> None:
@@ -538,11 +519,7 @@ def test_no_row_decides_how_others_are_read(ending: str, layout: Layout, count: 
 
 TEXTS = {
     "Jiří Dvořák; Růžena Šťastná; Český Těšín; Pěnčín": ("cp1250", "iso8859-2", "cp852"),
-    "Łukasz Wójcik; Małgorzata Żółkiewska; Gdańsk; Dąbrowski; Jaśmina; Wąsik": (
-        "cp1250",
-        "iso8859-2",
-        "cp852",
-    ),
+    "Łukasz Wójcik; Małgorzata Żółkiewska; Jaśmina; Wąsik": ("cp1250", "iso8859-2", "cp852"),
     "Győző Szőke; Török Gyűrűs; Erzsébet Fűtő; Zsófia": ("cp1250", "cp852"),
     "Jürgen Müller; Straße; Käthe Löhr": ("cp1252", "cp850", "mac-roman"),
     "Hélène Lefèvre; François; Noël; Château": ("cp1252", "cp850", "mac-roman"),
@@ -590,15 +567,12 @@ READ: dict[PostalOrder, dict[str, tuple[str | None, str | None, str | None]]] = 
         "KERKSTRAAT 5 1017 GA AMSTERDAM": ("KERKSTRAAT 5", "1017 GA", "AMSTERDAM"),
         "Hlavná 1234/5, SK-811 01 Bratislava": ("Hlavná 1234/5", "811 01", "Bratislava"),
         "Rua das Flores 12, 4000-123 Porto, Portugal": ("Rua das Flores 12", "4000-123", "Porto"),
-        "Weg 3\n20095 Hamburg": ("Weg 3", "20095", "Hamburg"),
         "Weg 3\n20095 Hamburg\nDeutschland": ("Weg 3", "20095", "Hamburg"),
-        "Krátká 3, 110 00 Praha 1": ("Krátká 3", "110 00", "Praha 1"),
         "Krátká 3, 101 00 Praha 10 - Vršovice": ("Krátká 3", "101 00", "Praha 10 - Vršovice"),
         "3 rue X, 75010 Paris Cedex 10": ("3 rue X", "75010", "Paris Cedex 10"),
         "Via Roma 12, 10121 Torino (TO)": ("Via Roma 12", "10121", "Torino"),
         "12 Main St, H91 E2K3 Galway": ("12 Main St", "H91 E2K3", "Galway"),
         # The number of a house is no postcode.
-        "Av. Corrientes 1234, Buenos Aires": ("Av. Corrientes 1234", None, "Buenos Aires"),
         "Dlouhá 1179, Hodonín": ("Dlouhá 1179", None, "Hodonín"),
         "Lipová 12, Brno": ("Lipová 12", None, "Brno"),
         "602 00 Brno": (None, "602 00", "Brno"),
