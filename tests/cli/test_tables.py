@@ -16,8 +16,7 @@ from accord.table.sinks.transaction import statement
 from tests.cli.terminal import accord
 from tests.protocols.worlds import agreement
 from tests.run import faults, worlds
-from tests.table.databases import Home, home
-from tests.table.homes import write_parquet
+from tests.table.databases import Home, home, write_parquet
 
 __all__ = ["home"]
 CANARY = "hunter2"

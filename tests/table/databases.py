@@ -1,19 +1,25 @@
-"""Tables of databases for tests: the same questions to DuckDB, SQLite and PostgreSQL."""
+"""Tables for tests: people in files and databases, pairs, and the same questions to every database."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
+from accord.fields.schema import DateField, FieldSpec, NumberField
 from accord.spill import Scratch
 from accord.table.address import Address, Database
 from accord.table.pairs import Half, IdOrder, PairTable, order_pairs
@@ -29,6 +35,9 @@ class Home:
 
     def address(self, table: str = "pairs", schema: str | None = None) -> Address:
         return Address(self.database, self.place, table, schema)
+
+    def query(self, text: str) -> Address:
+        return Address(self.database, self.place, query=text)
 
     def run(self, *statements: str) -> None:
         """Statements of its owner, committed."""
@@ -94,3 +103,53 @@ def pairs(
         for ids, shown, own in ((ids_a, shown_a, numbered), (ids_b, shown_b, False))
     ]
     return PairTable(halves[0], halves[1], found)
+
+
+FIELDS: dict[str, FieldSpec] = {
+    "born": DateField(type="date", min=date(1900, 1, 1), max=date(2100, 1, 1)),
+    "height": NumberField(type="number", min=Fraction(0), max=Fraction(300), step=Fraction(1, 4)),
+}
+
+
+def people(count: int = 40) -> pa.Table:
+    """People in the order of their ids; some have no name."""
+    numbers = range(count)
+    return pa.table(
+        {
+            "id": [f"p{i:05d}" for i in numbers],
+            "name": [None if i % 7 == 3 else f"Zoë {i % 5}" for i in numbers],
+            "born": pa.array(
+                [date(1950, 1, 1) + timedelta(days=97 * (i % 500)) for i in numbers], pa.date32()
+            ),
+            "height": [150 + i * 0.75 for i in numbers],
+        }
+    )
+
+
+def shuffled(table: pa.Table, seed: int = 1) -> pa.Table:
+    """The same rows in another order, as a database may give them."""
+    rows = random.Random(seed).sample(range(table.num_rows), table.num_rows)
+    return table.take(pa.array(rows, pa.int64()))
+
+
+def write_csv(table: pa.Table, folder: Path) -> str:
+    pyarrow.csv.write_csv(table, folder / "people.csv")
+    return str(folder / "people.csv")
+
+
+def write_parquet(table: pa.Table, folder: Path) -> str:
+    pyarrow.parquet.write_table(table, folder / "people.parquet")
+    return str(folder / "people.parquet")
+
+
+def write_table(table: pa.Table, home: Home) -> str:
+    """As the table `people` of a database; gives its address."""
+    rows = [
+        f"({', '.join('NULL' if cell is None else repr(str(cell)) for cell in row.values())})"
+        for row in table.to_pylist()
+    ]
+    home.run(
+        "CREATE TABLE people (id varchar(20), name varchar(20), born date, height numeric(9, 2))",
+        *([f"INSERT INTO people VALUES {', '.join(rows)}"] if rows else []),  # noqa: S608
+    )
+    return str(home.address("people"))

@@ -123,16 +123,11 @@ def test_a_file_is_written_whole_and_replaces_none_that_appears_meanwhile(
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
-@pytest.mark.parametrize(
-    "name", ["out.xyz", "none/out.csv", "folder.csv", "x" * 300 + ".csv", "x\0.csv", "/proc/out.csv"]
-)
-def test_what_no_file_can_be_is_refused_before_any_work(tmp_path: Path, name: str) -> None:
+def test_what_no_file_can_be_or_is_an_input_by_any_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    refused(lambda: sinks.require_target(tmp_path / name, [], force=True))
-    refused(lambda: sinks.write_table(TABLE, tmp_path / name))
-
-
-def test_an_output_that_is_an_input_is_refused_by_whatever_name(tmp_path: Path) -> None:
+    for name in ("out.xyz", "none/out.csv", "folder.csv", "x" * 300 + ".csv", "x\0.csv", "/proc/out.csv"):
+        refused(partial(sinks.require_target, tmp_path / name, [], force=True))
+        refused(partial(sinks.write_table, TABLE, tmp_path / name))
     data = tmp_path / "data.csv"
     data.write_text("id\n1\n")
     (tmp_path / "x").mkdir()
@@ -295,10 +290,7 @@ def test_a_schema(home: Home) -> None:
     assert len(home.rows(statement("SELECT * FROM", f"{schema}.pairs"))) == 2
 
 
-FILES = [Database.DUCKDB, Database.SQLITE]
-
-
-@pytest.fixture(params=FILES, ids=str)
+@pytest.fixture(params=[Database.DUCKDB, Database.SQLITE], ids=str)
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     return Home(request.param, str(tmp_path / "own.db"))
 
@@ -386,14 +378,20 @@ def test_what_a_postgresql_server_refuses(postgres: Server, monkeypatch: pytest.
 
 
 def test_no_word_of_the_driver_is_repeated() -> None:
-    """A state, or its class, has words of its own."""
-    reasons = set()
-    for state in ("53100", "42501", "40P01", "57P01", "28P01", "25006", "3F000", "XX000", None):
-        error = RuntimeError("FATAL canary host=there password=canary")
+    """A state, or its class, has a reason of its own; words have one where there is no state."""
+
+    def reason(words: str, state: str | None = None) -> str:
+        error = RuntimeError(f"{words} canary host=there password=canary")
         error.sqlstate = state  # type: ignore[attr-defined]
-        reasons.add(_reason(error))
-    assert len(reasons) == 9
-    assert not any("canary" in reason for reason in reasons)
+        return _reason(error)
+
+    states = ("53100", "42501", "40P01", "57P01", "28P01", "25006", "3F000", "XX000")
+    reasons = {state: reason("FATAL", state) for state in states}
+    assert reason("password authentication failed for") == reasons["28P01"]
+    assert reason("server closed the connection") == reasons["57P01"]
+    rest = {*reasons.values(), reason("could not parse"), reason("definition of service x not found")}
+    assert len(rest) == len(states) + 2
+    assert not any("canary" in text for text in rest)
 
 
 # -- pairs ---------------------------------------------------------------------------------------------------
