@@ -132,9 +132,8 @@ def test_without_a_key_all_pairs_are_compared_and_nothing_is_counted() -> None:
     assert ["--answer" in fault.place for fault in raised.value.faults] == [True]
 
 
-@pytest.mark.parametrize("typed", ["birth_year", pytest.param("surname birth_year", marks=SLOW)])
-def test_keys_that_many_share_are_listed_in_buckets_for_the_sizes(typed: str) -> None:
-    found = drafted(typed, (50_000, 20_000))
+def test_keys_that_many_share_are_listed_in_buckets_for_the_sizes() -> None:
+    found = drafted("birth_year", (50_000, 20_000))
     assert found.protocol.name == "laplace"
     assert 1 <= len(found.passes) <= 3
     buckets = [getattr(one.parts[0], "buckets", None) or 0 for one in found.passes]
@@ -178,10 +177,11 @@ SIZES = (30_000, 300_000, 1_000_000, 10_000_000)
 
 
 def require_chosen(agreed: Agreement) -> None:
-    """A plan for the expected sizes finds nothing better."""
+    """A plan for the expected sizes finds nothing that is quicker by a tenth: keys are searched from anew."""
     assert agreed.expected is not None
     found = make_plan(agreed, PlanQuestion(agreed.expected.sizes, agreed_network(agreed)))
-    assert found.choice.agreed, found.why
+    (own,) = (option for option in found.options if option.agreed)
+    assert found.choice.seconds.expected > 0.9 * own.seconds.expected, found.why
 
 
 @pytest.mark.parametrize("size", [100, 3000, *(pytest.param(size, marks=SLOW) for size in SIZES)])
