@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accord
-from accord.agreement.by_pass import best_buckets
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import whole_names
@@ -138,7 +137,7 @@ def test_keys_that_many_share_are_listed_in_buckets_for_the_sizes() -> None:
     assert 1 <= len(found.passes) <= 3
     buckets = [getattr(one.parts[0], "buckets", None) or 0 for one in found.passes]
     # There are no more buckets than years.
-    assert buckets == (best_buckets(found, (50_000, 20_000)) if "surname" in typed else [100])
+    assert buckets == [100]
 
 
 def test_keys_are_tried_alone_and_together_but_none_with_itself() -> None:
