@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -143,13 +142,13 @@ def only(side: Side, broken: Maker) -> Maker:
     return maker
 
 
-def clear(agreement: Agreement) -> Program:
-    """With everything in the clear."""
-    program = honest(agreement)
-    return lambda side, records, partner, entropy, _: program(side, records, partner, entropy, IdealEngine())
-
-
 def test_set_intersection_in_the_clear_is_convicted() -> None:
+    def clear(agreement: Agreement) -> Program:
+        program = honest(agreement)
+        return lambda side, records, partner, entropy, _: program(
+            side, records, partner, entropy, IdealEngine()
+        )
+
     assert audit(cases(options("psi", "", ""), "alone"), clear, trials=40).leaky
 
 
@@ -216,21 +215,6 @@ def counting(side: Side) -> Case:
     return Case("matching", "a record with two pairs, or with none", agreed, side, table, neighbour, partner)
 
 
-@contextmanager
-def noise_of(side: Side, noise: Callable[[Any], Any]) -> Iterator[None]:
-    """Broken: one side adds other noise."""
-    drawn = AnswerPasses.__init__
-
-    def begin(self: Any, *arguments: Any) -> None:
-        drawn(self, *arguments)
-        if self.own.side is side:
-            self.noise = noise(self.noise)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AnswerPasses, "__init__", begin)
-        yield
-
-
 @pytest.mark.parametrize("side", list(Side))
 def test_of_an_answer_any_record_may_differ_and_the_answer_is_in_the_view(side: Side) -> None:
     question = OneRun.of(counting(side), honest)
@@ -244,9 +228,17 @@ def test_answers_without_noise_of_the_owner_are_convicted(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without any, with noise that leaves the lowest bits as they are, with noise for Δ/2, which is 2ε."""
+    true = AnswerPasses.__init__
     for noise in (lambda drawn: drawn * 0, lambda drawn: drawn // 8 * 8):
-        with noise_of(side, noise):
-            assert audit([counting(side)], trials=120).leaky
+
+        def begin(self: Any, *arguments: Any, noise: Any = noise) -> None:
+            true(self, *arguments)
+            if self.own.side is side:
+                self.noise = noise(self.noise)
+
+        monkeypatch.setattr(AnswerPasses, "__init__", begin)
+        assert audit([counting(side)], trials=120).leaky
+    monkeypatch.setattr(AnswerPasses, "__init__", true)
     assert not audit([counting(side)], trials=120).leaky
     whole = Question.changes
     monkeypatch.setattr(Question, "changes", lambda self, side: [n // 2 for n in whole(self, side)])
@@ -593,12 +585,7 @@ def test_tables_that_are_no_neighbours_are_refused() -> None:
     """Another size, no change, two records, and a record that matches."""
     case = built_in(GREEDY)[3]
     require_neighbours(replace(case, neighbour=_records([(1, 4), *OTHERS], case.agreement)))
-    for points in (
-        [(0, 4)],
-        [(0, 4), *OTHERS],
-        [(1, 4), (1, 8), *OTHERS[1:]],
-        [(2, 9), *OTHERS],
-    ):
+    for points in ([(0, 4)], [(0, 4), *OTHERS], [(1, 4), (1, 8), *OTHERS[1:]], [(2, 9), *OTHERS]):
         with pytest.raises(UsageError):
             require_neighbours(replace(case, neighbour=_records(points, case.agreement)))
 
@@ -641,17 +628,9 @@ def test_a_verdict_is_an_exit_code(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (("unshuffled", "--case", "matched", "--trials", "400"), 12),
-        (("blocking", "--epsilon", "1", "--delta", "1e-6", "--case", "alone", "--trials", "60"), 12),
-        (("all-pairs", "--trials", "40"), 0),
-        (("laplace", "--case", "alone", "--trials", "40", "--epsilon", "0.5"), 0),
-    ],
-)
-def test_an_audit_is_run(words: tuple[str, ...], code: int, command: Command) -> None:
-    assert command(*words)[0] == code
+@pytest.mark.parametrize(("name", "case", "code"), [("unshuffled", "matched", 12), ("all-pairs", "alone", 0)])
+def test_an_audit_is_run(name: str, case: str, code: int, command: Command) -> None:
+    assert command(name, "--case", case, "--trials", "400")[0] == code
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,10 @@ def test_a_worker_loads_what_its_coordinator_has(monkeypatch: pytest.MonkeyPatch
     Worker(replace(start, plugins=PLUG_IN))
 
 
-A_ROWS: worlds.Rows = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14)]
-B_ROWS: worlds.Rows = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9)]
+ROWS = {
+    "alice": [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14)],
+    "bob": [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9)],
+}
 POINTS = worlds.agreement(protocol="all-pairs").model_dump(mode="json")
 BY_KEY = [{"kind": "key", "field": "x"}]
 LOCAL = {"name": "local-dp", "window": 16, "A": {"epsilon": "2"}, "B": {"public": True}}
@@ -142,7 +144,7 @@ def test_two_machines_link(
     changes: dict[str, Any], more: tuple[str, ...], matches: int, tmp_path: Path
 ) -> None:
     port, both = free_port(), []
-    for name, rows in (("alice", A_ROWS), ("bob", B_ROWS)):
+    for name, rows in ROWS.items():
         folder = tmp_path / name
         folder.mkdir()
         (folder / "agreement.toml").write_text(Agreement.model_validate(POINTS | changes).to_toml())

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from accord.agreement.cheaper import cheaper_thresholds
@@ -52,12 +50,6 @@ from tests.secure.worlds import BITS, DICE, LEAVES, POINT, Fixed, Traced, blocks
 
 KEY = new_key(256, Fixed("key"))
 PUBLIC = PublicKey(KEY.n, KEY.bits)
-
-
-@given(st.lists(st.integers(-(1 << 300), 1 << 300), max_size=5), st.booleans())
-def test_what_is_encrypted_is_decrypted_mod_n(values: list[int], owner: bool) -> None:
-    sent = (KEY if owner else PUBLIC).encrypt(values, Fixed("x"))
-    assert KEY.decrypt(sent) == [value % KEY.n for value in values]
 
 
 def test_a_combination_of_ciphertexts_is_one_of_plaintexts() -> None:

@@ -47,8 +47,9 @@ from reproduction.noise import NOISE
 from reproduction.paper_data import abt_buy, taxi_agreement
 from reproduction.places import generate_places, places_agreement
 from reproduction.seeds import EVIDENCE, found, sizes
-from reproduction.sweep import Point, Row, carry_out, number, one
+from reproduction.sweep import Point, carry_out, number, one
 from reproduction.table1 import METHODS, TABLE1
+from tests.protocols import worlds
 from tests.reproduction.worlds import ROOT, TINY, lab, quiet
 
 # -- counts ------------------------------------------------------------------------------------------------
@@ -59,26 +60,10 @@ def small(protocol: dict[str, Any], style: str = "neighbours") -> Agreement:
     privacy = {"epsilon": "1.6", "delta": "1e-2", "noise": "paper"}
     reach = {"reach": 2} if style == "replicate" else {}
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style, **reach}
-    whole = {"type": "number", "min": 0, "max": 15, "step": 1}
     noisy = protocol["name"] == "laplace"
-    return Agreement.model_validate(
-        {
-            "version": 2,
-            "salt": "00000000",
-            "parties": {"A": "alice", "B": "bob"},
-            "fields": {"x": whole, "y": whole},
-            "rule": "euclidean(x, y) <= 2",
-            "blocking": [grid] if noisy else [],
-            "protocol": protocol | ({"A": privacy, "B": privacy} if noisy else {}),
-            "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
-            "engine": "ot",
-        }
-    )
-
-
-def table(points: list[tuple[int, int]]) -> pa.Table:
-    x, y = (pa.array([p[at] for p in points], pa.int64()) for at in range(2))
-    return pa.table({"id": [str(i) for i in range(len(points))], "x": x, "y": y})
+    made = worlds.agreement(protocol="all-pairs", rule="euclidean(x, y) <= 2").model_dump(mode="json")
+    made["protocol"] = protocol | ({"A": privacy, "B": privacy} if noisy else {})
+    return Agreement.model_validate(made | {"blocking": [grid] if noisy else []})
 
 
 def require_same(
@@ -105,7 +90,7 @@ def test_a_count_is_that_of_a_run(a: Any, b: Any, style: str, greedy: bool, prun
     """Of laplace on either grid; −1 stands for all pairs."""
     laplace = {"name": "laplace", "greedy": greedy, "prune": prune}
     agreed = small({"name": "all-pairs", "greedy": greedy} if prune < 0 else laplace, style)
-    require_same(table(a), table(b), agreed)
+    require_same(worlds.table(a, "a"), worlds.table(b, "b"), agreed)
 
 
 @pytest.mark.parametrize("greedy", [False, True])
@@ -117,7 +102,8 @@ def test_a_count_is_that_of_a_run_with_many_rounds(greedy: bool) -> None:
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    a, b, agreed = table([(0, 0), (1, 0), (9, 9)]), table([(0, 1), (15, 15)]), small({"name": "laplace"})
+    a, b = worlds.table([(0, 0), (1, 0), (9, 9)], "a"), worlds.table([(0, 1), (15, 15)], "b")
+    agreed = small({"name": "laplace"})
     counter = Counter(a, b, agreed)
     assert (counter.disclosed, counter.all_matches) == ((2, 1), 2), "the records that match"
     with pytest.raises(UsageError):
@@ -142,19 +128,13 @@ def test_points_have_the_parameters_and_no_two_are_the_same() -> None:
             assert len({tuple(point.items()) for point in points}) == len(points)
 
 
-def test_exact_delta_of_the_published_noise_is_that_of_the_test_vectors() -> None:
-    """And δ of the shift as published, before it is rounded; the other noises have whole shifts."""
-
-    def row(noise: str, epsilon: float) -> Row:
-        point: Point = {"noise": noise, "epsilon": f"{epsilon:g}", "delta": "1e-5", "bins": 1}
-        return {**point, **NOISE.run(lab(), point)}
-
-    for epsilon, delta, ratio in ((0.1, 1.0089e-5, 1.022), (0.4, 8.4150e-6, 1.020), (1.6, 9.4348e-6, 1.171)):
-        published = row(PAPER, epsilon)
-        assert number(published, "delta_exact") == pytest.approx(delta, rel=1e-3)
-        assert number(published, "delta_unrounded") == pytest.approx(ratio * 1e-5, rel=1e-3)
-    ours = row(OURS, 1.6)
-    assert number(ours, "dummies") == pytest.approx(10.2, abs=0.1)
+def test_exact_delta_of_the_published_noise_and_of_its_shift_before_rounding() -> None:
+    """The other noises have whole shifts."""
+    point: Point = {"epsilon": "1.6", "delta": "1e-5", "bins": 1}
+    published, ours = (NOISE.run(lab(), {**point, "noise": name}) for name in (PAPER, OURS))
+    assert number({**published}, "delta_exact") == pytest.approx(9.4348e-6, rel=1e-3)
+    assert number({**published}, "delta_unrounded") == pytest.approx(1.171e-5, rel=1e-3)
+    assert number({**ours}, "dummies") == pytest.approx(10.2, abs=0.1)
     assert ours["delta_exact"] == ours["delta_unrounded"]
 
 

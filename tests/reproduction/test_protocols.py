@@ -46,7 +46,6 @@ from accord.secure.party import run_pair
 from accord.side import Side
 from accord.simulation.pair import Promised
 from accord.state.ledger import Ask
-from accord.state.noise import decode_noise, encode_noise
 from reproduction.local import local_dp
 from reproduction.places import places_text
 from reproduction.protocols.balls import Balls, expansion, names_of
@@ -129,19 +128,14 @@ def test_simulated_by_name() -> None:
     full = accord.simulate(made.a, made.b, agreed)
     close = agreed.model_copy(update={"rule": accord.same("day") & (accord.hamming("name") <= 1)})
     expanded = accord.simulate(made.a, made.b, adjust(close, protocol="psi-expand"))
-    assert expanded.recall == expanded.precision == 1.0
-    assert expanded.comparisons == 300 + 300 * 51
-    few, every = (
-        accord.simulate(
-            made.a, made.b, local_dp(agreed, {"window": w, "epsilon": "4", "sides": "both"}), seed=1
-        )
-        for w in (62, 496)
-    )
-    assert {(each.epsilon, each.delta) for each in few.promises.values()} == {(4.0, 0.0)}
-    assert 0 < few.recall < 1.0
-    assert few.runs[0].dummies_a == 0
-    assert every.matches == full.matches
-    assert every.comparisons == every.all_pairs
+    assert (expanded.recall, expanded.precision, expanded.comparisons) == (1.0, 1.0, 300 + 300 * 51)
+    few, every = (local_dp(agreed, {"window": w, "epsilon": "4", "sides": "both"}) for w in (62, 496))
+    part = accord.simulate(made.a, made.b, few, seed=1)
+    assert {(each.epsilon, each.delta) for each in part.promises.values()} == {(4.0, 0.0)}
+    assert 0 < part.recall < 1.0
+    assert part.runs[0].dummies_a == 0
+    whole = accord.simulate(made.a, made.b, every, seed=1)
+    assert (whole.matches, whole.comparisons) == (full.matches, whole.all_pairs)
     # A plan chooses among what is built in, so that both sides come to the same.
     assert {each.protocol.name for each in other_protocols(agreed)} == {"all-pairs"}
     reports = adjust(agreed, protocol="local-dp", epsilon="3")
@@ -229,13 +223,10 @@ def test_an_expansion_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPat
         worlds.link(EXPAND, rows, rows)
 
 
-@pytest.mark.parametrize("sizes", [(4, 6), (6, 4), (5, 5)])
-def test_sizes_of_messages_depend_on_table_sizes_and_output_alone(sizes: tuple[int, int]) -> None:
-    require_one_shape(EXPAND, sizes)
-
-
-def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:
+def test_messages_of_an_expansion_tell_table_sizes_alone() -> None:
     """Nine records with one ball: without numbering, its five values would each stand there nine times."""
+    for sizes in ((4, 6), (6, 4), (5, 5)):
+        require_one_shape(EXPAND, sizes)
     lines = lines_of(EXPAND, [(8, 8)] * 9, 1)
     assert len(lines) == 45
     for part in (lines[:, :12], lines[:, 12:]):
@@ -280,9 +271,7 @@ def test_no_agreement_may_name_what_leaks_and_a_simulation_says_so(protocol: str
 
 # -- local DP: randomised response ---------------------------------------------------------------------------
 
-
 ALPHA = 1e-6
-
 EPSILON: dict[str, Any] = {"epsilon": "1"}
 PUBLIC: dict[str, Any] = {"public": True}
 POINT_RULE = "same(x) and within(y, 1)"
@@ -320,9 +309,6 @@ def link(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int = 0) -> An
     entropy, engine = Seeded(seed), IdealEngine()
     own = side(agreed, Side.A, a, entropy, len(b)), side(agreed, Side.B, b, entropy, len(a))
     return run_pair(run(agreed.task, own[0], engine), run(agreed.task, own[1], engine))
-
-
-# -- randomised response -----------------------------------------------------------------------------------
 
 
 def offsets(k: int, x: int, epsilon: float, start: int = 0) -> list[float]:
@@ -462,11 +448,6 @@ def test_reports_compose_exactly() -> None:
 # -- the protocol --------------------------------------------------------------------------------------------
 
 
-def textbook(a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
-    return [(i, j) for i, (x, y) in enumerate(a) for j, (u, v) in enumerate(b) if x == u and abs(y - v) <= 1]
-
-
-points = st.tuples(st.integers(0, 15), st.integers(0, 15))
 point_tables = st.lists(points, max_size=15) | st.lists(
     st.tuples(st.integers(3, 4), st.integers(3, 5)), max_size=9
 )
@@ -486,17 +467,20 @@ def test_a_window_finds_the_matches_among_the_reports_that_it_compares(
         of = np.zeros(len(rows), np.int64)
         of[slots.record] = np.repeat(np.arange(16), slots.counts)
         bins.append(of)
-    met = [(i, j) for i, j in textbook(a, b) if (bins[1][j] - bins[0][i]) % 16 < window]
+    near = [
+        (i, j) for i, p in enumerate(a) for j, q in enumerate(b) if p[0] == q[0] and abs(p[1] - q[1]) <= 1
+    ]
+    met = [(i, j) for i, j in near if (bins[1][j] - bins[0][i]) % 16 < window]
     assert worlds.pairs_of_b(right) == worlds.pairs_of_a(left)
     # A match that is a candidate is found when its records are disclosed, by whatever match.
     assert set(worlds.pairs_of_a(left)) == set(met)
     assert left.dummies == right.dummies == 0
     assert left.comparisons == right.comparisons <= len(a) * len(b)
     if window == 16:
-        assert met == textbook(a, b)
+        assert met == near
         assert candidates or left.comparisons == len(a) * len(b)
     index, _ = link(agreement(16), a, b, seed)
-    assert worlds.pairs_of_a(index) == textbook(a, b), "greedy by an index compares all bins"
+    assert worlds.pairs_of_a(index) == near, "greedy by an index compares all bins"
 
 
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -543,8 +527,7 @@ def test_stored_reports_need_no_fresh_noise_and_must_fit_the_table() -> None:
     agreed = agreement(3)
     held = worlds.records([(1, 1), (2, 2)], agreed)
     release = agreed.protocol.release(agreed.task, Side.A, len(held))
-    reports = release.draw(held, Seeded(1))
-    assert (decode_noise(encode_noise(reports)) == reports).all()
+    assert len(release.draw(held, Seeded(1))) == 2
     with pytest.raises(SpentError):
         release.draw(held, Spent())
     for wrong in (np.zeros(3, np.int64), np.array([0, 16]), np.array([-1, 0])):

@@ -43,15 +43,11 @@ def asked(folder: Path, seed: int = 0, version: int = 1) -> list[int]:
     return again.asked
 
 
-def test_a_run_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_another_seed_or_version_is_another_row_and_an_older_version_is_dropped(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    with pytest.raises(KeyboardInterrupt):
-        carry_out(Squares(breaks_at=2).experiment(), lab(), tmp_path, lambda *done: told.append(done))
-    assert told == [(0, 4), (1, 4), (2, 4)]
-    assert squares(tmp_path) == [0, 1]
-    assert asked(tmp_path) == [2, 3]
+    carry_out(Squares().experiment(), lab(), tmp_path, lambda *done: told.append(done))
+    assert told == [(done, 4) for done in range(5)]
     assert asked(tmp_path) == []
-    # Another seed or version is another row; an older version is dropped.
     assert asked(tmp_path, seed=7) == [0, 1, 2, 3]
     assert squares(tmp_path) == [0, 1, 4, 9]
     assert asked(tmp_path, version=2) == [0, 1, 2, 3]
@@ -203,12 +199,17 @@ def test_a_claim_that_fails_or_lacks_rows_ends_with_its_exit_code(
 # -- halves ------------------------------------------------------------------------------------------------
 
 
+def truth_of(folder: Path, pairs: list[tuple[int, int]]) -> Truth:
+    """Of 40 records on each side."""
+    rows = [[{"id": f"{side}{n}"} for n in range(40)] for side in "ab"]
+    _write(folder, rows[0], rows[1], [(f"a{i}", f"b{j}") for i, j in pairs])
+    return Truth(read_tables(folder))
+
+
 def test_people_stay_together_in_the_halves_of_a_seed(tmp_path: Path) -> None:
     """a0, b0, a1, b1 and a2 are one person."""
     chain = [(0, 0), (1, 0), (1, 1), (2, 1), (5, 9), (6, 8)]
-    rows = [[{"id": f"{side}{n}"} for n in range(40)] for side in "ab"]
-    _write(tmp_path, rows[0], rows[1], [(f"a{i}", f"b{j}") for i, j in chain])
-    truth, seen = Truth(read_tables(tmp_path)), set()
+    truth, seen = truth_of(tmp_path, chain), set()
     for seed, turn in ((seed, turn) for seed in range(3) for turn in range(5)):
         half = truth.halve(seed, turn)
         assert np.array_equal(half.a[truth.left], half.b[truth.right])
@@ -220,9 +221,7 @@ def test_people_stay_together_in_the_halves_of_a_seed(tmp_path: Path) -> None:
 
 
 def test_what_is_judged_does_not_move_the_threshold(tmp_path: Path) -> None:
-    rows = [[{"id": f"{side}{n}"} for n in range(40)] for side in "ab"]
-    _write(tmp_path, rows[0], rows[1], [(f"a{n}", f"b{n}") for n in range(40)])
-    truth, every = Truth(read_tables(tmp_path)), np.arange(40)
+    truth, every = truth_of(tmp_path, [(n, n) for n in range(40)]), np.arange(40)
     half = Half(every < 20, every < 20)
     left, right = np.concatenate([every, every]), np.concatenate([every, (every + 1) % 40])
     true = left == right
