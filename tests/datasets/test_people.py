@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,25 +85,19 @@ def test_records_are_as_faulty_as_promised(made: Generated) -> None:
 def test_records_of_one_table_alone_are_as_faulty() -> None:
     """0.022 of 10,000 records each: the difference is within seven standard deviations, 1e-11."""
     made = generate_people(20_000, 0.5, 3)
-    paired = pc.is_in(made.b["id"], made.truth["id_b"])
-    of_pairs, alone = (
-        pc.is_null(made.b.filter(rows)["phone"]).to_numpy().mean() for rows in (paired, pc.invert(paired))
-    )
+    paired, missing = pc.is_in(made.b["id"], made.truth["id_b"]), pc.is_null(made.b["phone"]).to_numpy()
+    of_pairs, alone = (missing[np.asarray(paired) == there].mean() for there in (True, False))
     assert abs(of_pairs - alone) < 7 * np.sqrt(2 * 0.022 / 10_000)
     assert min(of_pairs, alone) > 0.01
 
 
 def test_each_kind_alone() -> None:
-    for errors, kinds in (
-        (replace(NONE, moved=1), {"moved"}),
-        (replace(NONE, maiden=1), {"maiden"}),
-        (replace(NONE, scanning=1), {"scanning"}),
-        (replace(NONE, missing={"phone": 1.0}), {"missing_phone"}),
-        (NONE, set()),
-    ):
-        told = errors_of(generate_people(400, 1.0, 2, errors=errors))
-        assert set().union(*told) == kinds
-        assert kinds != {"missing_phone"} or told == [kinds] * 400
+    alone: dict[str, dict[str, Any]] = {kind: {kind: 1} for kind in ("moved", "maiden", "scanning")}
+    for kind, rate in (alone | {"missing_phone": {"missing": {"phone": 1.0}}}).items():
+        told = errors_of(generate_people(400, 1.0, 2, errors=replace(NONE, **rate)))
+        assert set().union(*told) == {kind}
+        assert kind != "missing_phone" or told == [{kind}] * 400
+    assert not any(errors_of(generate_people(400, 1.0, 2, errors=NONE)))
 
 
 def test_each_side_writes_in_its_own_way() -> None:
@@ -194,10 +189,11 @@ def test_rates_are_scaled_and_have_names_and_wrong_ones_are_named() -> None:
     assert max(Errors().scaled(100).rates.values()) == 1
     assert Errors().scaled(2).keyboard == 2 * Errors().keyboard
     assert replace(Errors(), missing={"phone": 0.5}).scaled(0.5).missing == {"phone": 0.25}
-    assert {f"missing_{name}" for name in FIELDS} < set(Errors().rates)
     assert "missing" not in Errors().rates
+    assert {f"missing_{name}" for name in FIELDS} < set(Errors().rates)
     rates = replace(NONE, missing={"birth": 0.1}).rates
-    assert set(rates) & {"missing_birth", "missing_phone"} == {"missing_birth"}
+    assert "missing_birth" in rates
+    assert "missing_phone" not in rates
     for wrong, names in (
         ({"keyboard": 1.5, "missing": {"phone": -1}}, ["keyboard", "missing_phone"]),
         ({"missing": {"fax": 0.1}}, ["fax", "given"]),
@@ -222,17 +218,6 @@ WORDS = st.lists(
     st.text("abcdefghijklmnopqrstuvwxyz0123456789 .@", min_size=0, max_size=9).map(str.strip), min_size=1
 )
 LONGER = {"keyboard": (0,), "transposed": (0,), "inserted": (0, 1), "deleted": (-1, 0)}
-EDITS = {"keyboard": 1, "inserted": 1, "deleted": 1}
-
-
-def distance(one: bytes, other: bytes) -> int:
-    """Insertions, deletions and replacements from one text to the other."""
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, 1):
-        last, row[0] = row[0], i
-        for j, right in enumerate(other, 1):
-            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (left != right))
-    return row[-1]
 
 
 @given(words=WORDS, seed=st.integers(0, 1000))
@@ -246,7 +231,10 @@ def test_one_slip_a_text(words: list[str], seed: int) -> None:
         assert (after.dtype, after.shape) == (before.dtype, before.shape)
         for old, new in zip(before.tolist(), after.tolist(), strict=True):
             assert bool(new) == bool(old), "a text that is there stays there"
-            assert distance(old, new) <= EDITS.get(name, 2)
+            if name == "keyboard":
+                assert sum(x != y for x, y in zip(old, new, strict=True)) <= 1
+            if name == "transposed":
+                assert sorted(old) == sorted(new)
             assert len(new) - len(old) in LONGER.get(name, (-1, 0, 1)) or len(old) == 12
 
 
@@ -308,7 +296,7 @@ def people() -> People:
     return draw_people(np.random.default_rng(5), 50_000)
 
 
-def test_households_share_an_address_and_mostly_a_surname(people: People) -> None:
+def test_households_share_an_address_and_twins_all_but_given_names(people: People) -> None:
     together = np.flatnonzero(people.household[1:] == people.household[:-1])
     assert 0.4 < len(together) / len(people) < 0.7
     for name in ("street", "city", "postcode"):
@@ -319,9 +307,6 @@ def test_households_share_an_address_and_mostly_a_surname(people: People) -> Non
     assert (people.phone[lines] == people.phone[lines + 1]).all()
     strangers = np.flatnonzero(people.household[1:] != people.household[:-1])
     assert (people.surname[strangers] == people.surname[strangers + 1]).mean() < 0.01
-
-
-def test_twins_differ_in_their_given_names(people: People) -> None:
     second = np.flatnonzero(people.twin)
     assert 0.002 < len(second) / len(people) < 0.03
     for name in ("household", "birth", "surname", "street", "phone"):

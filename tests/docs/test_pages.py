@@ -16,7 +16,6 @@ from accord.agreement.file_shape import shape_faults
 from accord.cli.steps import STEPS
 from accord.datasets.starter import starter_text
 from handbook.agreement_examples import EXAMPLES
-from handbook.cost import draw_cost
 from handbook.pictures import drawings
 from handbook.screen import draw_screen
 from handbook.sequence import draw, parse
@@ -166,21 +165,8 @@ def test_drawings_are_those_that_are_committed_and_used() -> None:
             assert 0 < float(text.attrib["y"]) < high
 
 
-def test_messages_are_drawn_in_their_order_and_words_escaped() -> None:
-    drawn = draw(
-        parse(HEAD + "A: thinks\nloop again\nA -> B: one\nA <- B: two\nend\nA <-> B: three\nboth: rest\n")
-    )
-    words = ("A", "B", "thinks", "again", "one", "two", "three", "rest")
-    places = [drawn.index(f">{word}<") for word in words]
-    assert places == sorted(places)
-    # One tip for each direction: 1 + 1 + 2.
-    assert drawn.count("<polygon") == 4
+def test_words_of_a_drawing_are_escaped_and_a_line_that_is_no_step_refused() -> None:
     assert "<script" not in draw(parse(HEAD + "A: <script>\n")) + draw_screen("$ <script>\n")
-    results = (DOCS / "results" / "size.csv").read_text()
-    assert draw_cost(results) != draw_cost(results.replace("5085440177", "6085440177"))
-
-
-def test_a_line_that_is_no_step_is_refused() -> None:
     for lines in ("C -> B: who", "A => B: how", "loop for ever\nA: x", "A: x\nend"):
         with pytest.raises(ValueError, match=r"line 4|end"):
             parse(f"{HEAD}{lines}\n")

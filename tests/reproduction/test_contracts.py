@@ -117,10 +117,10 @@ ROWS = {
     "alice": [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14)],
     "bob": [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9)],
 }
-POINTS = worlds.agreement(protocol="all-pairs").model_dump(mode="json")
-BY_KEY = [{"kind": "key", "field": "x"}]
 LOCAL = {"name": "local-dp", "window": 16, "A": {"epsilon": "2"}, "B": {"public": True}}
-EQUAL = "same(x) and within(y, 1)"
+BY_X = {"protocol": LOCAL, "rule": "same(x) and within(y, 1)", "blocking": [{"kind": "key", "field": "x"}]}
+with plugged():
+    AGREED = Agreement.model_validate(worlds.agreement().model_dump(mode="json") | BY_X)
 
 
 def start(folder: Path, *words: str, module: tuple[str, ...] = ("reproduction", "accord")) -> Any:
@@ -131,23 +131,12 @@ def start(folder: Path, *words: str, module: tuple[str, ...] = ("reproduction", 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changes", "more", "matches"),
-    [
-        ({"protocol": {"name": "psi-expand"}, "rule": "euclidean(x, y) <= 1"}, (), 4),
-        ({"protocol": LOCAL, "rule": EQUAL, "blocking": BY_KEY}, (), 2),
-        ({"engine": "paillier-packed", "rule": EQUAL}, ("--workers", "1"), 2),
-    ],
-    ids=["psi-expand", "local-dp", "paillier"],
-)
-def test_two_machines_link(
-    changes: dict[str, Any], more: tuple[str, ...], matches: int, tmp_path: Path
-) -> None:
+def test_two_machines_link(tmp_path: Path) -> None:
     port, both = free_port(), []
     for name, rows in ROWS.items():
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "agreement.toml").write_text(Agreement.model_validate(POINTS | changes).to_toml())
+        (folder / "agreement.toml").write_text(AGREED.to_toml())
         lines = ["id,x,y", *(f"{name}{i},{x},{y}" for i, (x, y) in enumerate(rows))]
         (folder / "table.csv").write_text("\n".join(lines) + "\n")
         assert start(folder, "identity", "--name", name, "--out", "card").wait(120) == 0
@@ -156,7 +145,7 @@ def test_two_machines_link(
         folder = tmp_path / name
         assert start(folder, "partner", "add", partner, f"../{partner}/card").wait(120) == 0
         words = ("--agreement", "agreement.toml", "--out", "pairs.csv", "--partner", partner, way)
-        both.append(start(folder, "link", "table.csv", *words, f"127.0.0.1:{port}", *more, "--yes", "--json"))
+        both.append(start(folder, "link", "table.csv", *words, f"127.0.0.1:{port}", "--yes", "--json"))
     try:
         assert [process.wait(120) for process in both] == [0, 0]
     finally:
@@ -165,8 +154,7 @@ def test_two_machines_link(
     alice = tmp_path / "alice"
     assert len({path.read_bytes() for path in tmp_path.glob("*/pairs.csv")}) == 1
     (receipt,) = alice.glob("state/runs/*/receipt")
-    assert dict(read_receipt(receipt).facts)["matches"] == matches
-    if changes.get("protocol") == LOCAL:
-        # An accountant without the plug-in does not know its events.
-        assert start(alice, "ledger").wait(120) == 0
-        assert start(alice, "ledger", module=("accord",)).wait(120)
+    assert dict(read_receipt(receipt).facts)["matches"] == 2
+    # An accountant without the plug-in does not know its events.
+    assert start(alice, "ledger").wait(120) == 0
+    assert start(alice, "ledger", module=("accord",)).wait(120)

@@ -84,11 +84,7 @@ def test_no_text_is_lost(texts: list[str]) -> None:
 
 def test_pairs_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One long cell that stands in a hundred pairs."""
-    ids = pa.array([str(i) for i in range(100)], pa.large_string())
-    long = pa.table({"y": pa.array(["x" * 10_000], pa.large_string())})
-    rows = np.arange(100), np.zeros(100, np.int64)
-    some = order_pairs(IdOrder.of(ids), IdOrder.of(ids[:1]), [rows], Scratch())
-    found = PairTable(Half.of(ids, pa.table({})), Half.of(ids[:1], long), some)
+    found = wide(100, 1, 10_000)
     sinks.write_table(found, tmp_path / "out.csv")
     size = (tmp_path / "out.csv").stat().st_size
     assert abs(found.octets() - size) < 100
@@ -496,12 +492,9 @@ def test_batches_are_written_as_the_whole_in_bounded_memory(
 
 class Result(Paired):
     def __init__(self, rows: int) -> None:
-        names = [SCRIPT if row == 0 else None if row == 1 else f"n{row}" for row in range(rows)]
-        ids = [pa.array([f"{side}{i}" for i in range(rows)], pa.large_string()) for side in "ab"]
-        orders = IdOrder.of(ids[0]), IdOrder.of(ids[1])
-        pairs = order_pairs(*orders, [(np.arange(rows), np.arange(rows))], Scratch())
-        shown = {"name": pa.array(names, pa.large_string())}
-        self._found = PairTable(Half(ids[0], {}), Half(ids[1], shown), pairs)
+        names = [SCRIPT, None, *(f"n{row}" for row in range(2, rows))]
+        a, b = ([f"{side}{i}" for i in range(rows)] for side in "ab")
+        self._found = pairs(a, b, {}, {"name": names})
 
     @property
     def found(self) -> PairTable:
