@@ -12,7 +12,6 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -23,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from accord.errors import DataError, Fault, UnreadableError
+from accord.errors import DataError, UnreadableError
 from accord.fields.columns import Bits
 from accord.fields.date_formats import sniff_dates
 from accord.fields.load import load_records
@@ -31,7 +30,6 @@ from accord.fields.schema import FieldSpec
 from accord.table.code_pages import EIGHT_BITS, likeliest_page
 from accord.table.csv_scan import MOST_CELL, MOST_COLUMNS, Stop, scan
 from accord.table.layout import Layout, Source
-from accord.table.opened import Faults, OpenTable
 from accord.table.postal import ADDRESSES, PARTS, PLACES, PostalOrder, full_share, likeliest_order, read_part
 from accord.table.sniffing import find_encoding, sniff_text
 from accord.table.sources import xlsx as sources_xlsx
@@ -174,19 +172,6 @@ def test_where_a_pass_stops(body: str, stop: Stop, row: int, column: int, line: 
     assert scan(lines[:2], ",", '"', most_row=8).stop is Stop.NONE
     assert scan(lines, ",", '"', most_row=8).stop is Stop.LONG_ROW
     assert scan([b"\n" * 100], ",", '"', most_row=8).stop is Stop.NONE
-
-
-def test_faults_are_numbered_over_all_chunks_and_broken_rows_count() -> None:
-    faults = Faults(OpenTable("it", iter(()), {2: Fault("row 2", "has 3 cells")}))
-    faults.note(np.array([False, False, True]), "b", "is odd")
-    faults.first = 3
-    faults.note(np.ones(6, np.bool_), "a", "is long")
-    faults.note(np.zeros(6, np.bool_), "a", "is short")
-    faults.note(np.array([True, False]), "b", "is odd")
-    assert [(fault.place, fault.count) for fault in faults.in_order()] == [
-        ("rows 4, 5, column 'b'", 2),
-        ("rows 5, 6, 7, 8, 9 and 1 more, column 'a'", 6),
-    ]
 
 
 def test_parquet_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
