@@ -314,7 +314,7 @@ def test_households_share_an_address_and_twins_all_but_given_names(people: Peopl
     assert (people.given[second] != people.given[second - 1]).all()
 
 
-def test_ages_are_those_of_the_living(people: People) -> None:
+def test_ages_are_those_of_the_living_and_postcodes_belong_to_a_city(people: People) -> None:
     assert people.birth.min() >= FIRST_BIRTH
     assert people.birth.max() <= TODAY
     ages = (TODAY - people.birth).astype(np.int64) / 365.25
@@ -323,14 +323,11 @@ def test_ages_are_those_of_the_living(people: People) -> None:
     assert 0.45 < people.female.mean() < 0.55
     assert (people.email[ages < 11] == b"").all()
     assert 0.5 < (people.email != b"").mean() < 0.8
-
-
-def test_postcodes_belong_to_a_city_and_maiden_names_to_women(people: People) -> None:
-    pairs = np.char.add(people.city, people.postcode)
-    assert len(set(pairs.tolist())) == len(set(people.postcode.tolist()))
-    assert len(set(people.city.tolist())) > 300
-    assert all(len(code) == 5 and code.isdigit() for code in people.postcode.tolist())
     had = people.maiden != b""
     assert people.female[had].all()
     assert 0.1 < had.mean() < 0.3
     assert (people.maiden[had] != people.surname[had]).all()
+    pairs = np.char.add(people.city, people.postcode)
+    assert len(set(pairs.tolist())) == len(set(people.postcode.tolist()))
+    assert len(set(people.city.tolist())) > 300
+    assert all(len(code) == 5 and code.isdigit() for code in people.postcode.tolist())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import accord
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement, require_sound
+from accord.agreement.file import parse_agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.entropy import Seeded
@@ -254,11 +254,8 @@ def test_slots_are_records_less_what_is_suppressed_and_dummies(xs: list[int], se
 
 
 @pytest.mark.parametrize("protocol", LEAKY)
-def test_no_agreement_may_name_what_leaks_and_a_simulation_says_so(protocol: str) -> None:
+def test_a_simulation_says_what_leaks(protocol: str) -> None:
     agreed = adjust(starter("products"), protocol=protocol)
-    for refused in (lambda: require_sound(agreed), lambda: parse_agreement(agreed.to_toml())):
-        with pytest.raises(AgreementError):
-            refused()
     made = generate_products(300, None, 1)
     result = accord.simulate(made.a, made.b, agreed, seed=1)
     assert result.leaks == agreed.protocol.leaky
