@@ -260,7 +260,7 @@ class Runner:
                 if mutant is None or put_in(mutant, self._functions):
                     killer = _first_failure(items)
                 else:
-                    killer = "not put in"
+                    killer = _SURVIVED
             os.write(writing, (killer or _SURVIVED).encode())
             os._exit(0)
         os.close(writing)

@@ -103,6 +103,10 @@ def test_both_consents_to_a_cascade_say_what_a_pass_tells() -> None:
     assert lines == [[0, 1], [1, 2]]
     for side in Side:
         assert {*learned_about(cascade, side)} >= {*cascade.leakage(side).guarantee.of_matches}
+    kept = plain.protocol.model_copy(update={"over": "leave-out"})
+    refused = plain.protocol.model_copy(update={"over": "refuse"})
+    displaced = [one.guarantee(plain.task, Side.A) for one in (kept, refused)]
+    assert len(displaced[0].of_all) == len(displaced[1].of_all) + 1
     one_sided = cascade.model_copy(update={"output": Output(to="A")})
     assert not one_sided.task.protocol.cascades(one_sided.task)
     bounded = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})

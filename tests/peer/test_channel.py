@@ -240,7 +240,7 @@ def test_a_silent_partner_is_given_up_and_so_is_one_that_only_pings(ends: Ends, 
     leave(ends[0], b)
     other = meet_inside(*worlds.introduce(tmp_path / "other", agreement()))
     pinging = other[0].channel("bob", Patience(silence=2.0, message=60.0))
-    waiting = other[1].channel("alice", Patience(silence=2.0, message=3.5))
+    waiting = other[1].channel("alice", Patience(silence=2.0, message=8.0))
     late = threading.Timer(2.7, lambda: pinging.send(b"x"))
     late.start()
     assert bytes(waiting.receive(1)) == b"x", "work was taken for silence"

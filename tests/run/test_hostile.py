@@ -261,8 +261,8 @@ def test_what_is_shown_is_bounded_and_not_kept(
     finally:
         tracemalloc.stop()
     assert isinstance(error, PeerError), repr(error)
-    # The sender has it, too, and the wire.
-    assert peak < 64 * MIB
+    # The sender has it, too, and the wire. What Arrow holds is not traced.
+    assert peak < 24 * MIB
     run = open_run(both[Side.A].state, faults.the_run(both))
     assert run.manifest.wrong == 1
     assert (run.path / "journal").stat().st_size < MIB

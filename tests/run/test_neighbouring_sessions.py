@@ -36,6 +36,7 @@ from accord.side import Side
 from accord.table.layout import Layout
 from tests.run import faults, worlds
 from tests.run.faults import Line, Office, Wire
+from tests.workers.test_workers import as_threads
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -298,27 +299,29 @@ def test_who_departs_from_the_protocol_is_noticed(cheat: str, tmp_path: Path) ->
     assert seen[0].pairs == seen[1].pairs
 
 
-@pytest.mark.parametrize("workers", some([1, 2], 1))
-def test_so_does_the_line(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each packet of a connection over TLS; with workers of each side, how many bytes there are in all."""
+@pytest.mark.parametrize("what", ["in other bins", "left out"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_so_does_the_line(workers: int, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each packet of each connection over TLS, those of two workers of each side too."""
     encrypt, seen = Encrypter.encrypt, []
     # Pings come by the clock.
     monkeypatch.setattr(channel, "_PING_SECONDS", 1e9)
-    for instead in (None, INSTEAD["in other bins"][Side.B]):
-        held, line = session(KINDS["plain"], instead=instead), dict[int, list[int]]()
+    for instead in (None, INSTEAD[what][Side.B]):
+        held, line = session(KINDS["plain"], instead=instead), dict[Encrypter, list[int]]()
 
-        def noted(self: Encrypter, piece: Any, line: dict[int, list[int]] = line) -> memoryview:
-            line.setdefault(id(self), []).append(len(piece))
+        def noted(self: Encrypter, piece: Any, line: dict[Encrypter, list[int]] = line) -> memoryview:
+            line.setdefault(self, []).append(len(piece))
             return encrypt(self, piece)
 
         both = offices(tmp_path, held)
         a, b = (worlds.Organisation(side, o.state, faults.card(o)) for side, o in both.items())
         own = [{"data": o.data, "layout": o.layout, "workers": workers} for o in both.values()]
-        with monkeypatch.context() as patch:
+        with monkeypatch.context() as patch, as_threads():
             choose(patch, held)
             patch.setattr(Encrypter, "encrypt", noted)
             ends = worlds.link_both(a, b, held.agreement, a_options=own[0], b_options=own[1])
         assert [type(end) for end in ends] == [Linked, Linked], ends
         seen.append((sorted(line.values()), ends[0].bytes, ends[0].pairs.to_pylist()))
-    assert len(seen[0][0]) == 2
+    # Two ends of the line of the sides, and of one for each pair of workers.
+    assert len(seen[0][0]) == (2 if workers == 1 else 6)
     assert seen[0] == seen[1]

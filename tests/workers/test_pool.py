@@ -12,7 +12,7 @@ import time
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import Mock
+from unittest.mock import Mock, create_autospec
 
 import numpy as np
 import pytest
@@ -167,7 +167,8 @@ def test_the_most_memory_is_what_was_there_for_a_while_and_in_no_file(tmp_path: 
 
 def fake(*says: tuple[int, Message | None]) -> Any:
     """Workers that say what a test wants, and hold what they are told."""
-    workers = Mock()
+    workers = create_autospec(LocalWorkers, instance=True)
+    workers.hand_over.side_effect = AssertionError
     workers.receive.side_effect = chain(says, repeat(None))
     workers.how_it_ended.return_value = "it was killed by signal 9"
     return workers

@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from accord.errors import StoppedError
@@ -19,9 +20,11 @@ from accord.notices import Notice
 from accord.peer import port as ports
 from accord.peer.connect import HostPort, make_context
 from accord.peer.port import open_port
+from accord.secure.blocks import Table
+from accord.secure.circuit import Input
 from accord.secure.circuit_text import encode_circuit
 from accord.workers import messages, routing, worker
-from accord.workers.messages import Cause, Failure, Kind, Meet, Message, Start
+from accord.workers.messages import Cause, Failure, Job, Kind, Meet, Message, Start
 from accord.workers.relay import Relay, call_relay
 from accord.workers.routing import TAG, encode_token, make_token, route
 from accord.workers.worker import Service, Worker
@@ -243,3 +246,18 @@ def test_a_relay_joins_connections_until_either_is_gone(way: str, monkeypatch: p
         assert late.recv(1) == b""
     with pytest.raises(ConnectionRefusedError):
         call_relay(relay.where, TOKENS[0])
+
+
+def test_the_size_of_a_job_says_nothing_of_its_values() -> None:
+    inputs = (Input("bits", 3, 1), Input("wide", 1, 70_000), Input("longest", 2, 1 << 40))
+    sizes = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = {of.name: rng.integers(0, of.high + 1, (17, of.length)) for of in inputs}
+        made = Job(1.5, np.array([9, 8]), np.array([1, 2]), Table(values, rng.integers(0, 2, 17) == 1))
+        body = bytearray(b"".join(messages.encode_job(made, inputs)))
+        sizes.add(len(body))
+        found = messages.decode_job(body, inputs).table
+        assert all(np.array_equal(found.read(of), made.table.read(of)) for of in inputs)
+        assert np.array_equal(found.real, made.table.real)
+    assert len(sizes) == 1
