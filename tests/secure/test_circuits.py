@@ -51,6 +51,7 @@ from tests.secure.worlds import (
     DICE,
     FAR,
     POINT,
+    STEP,
     TEXT,
     Fixed,
     blocks,
@@ -417,3 +418,16 @@ def test_the_documented_floor_follows_from_the_bound_and_its_looks() -> None:
     hidden = MOST_BLOCKS + heaviest * EVERY
     assert (MOST_BLOCKS, EVERY, log2(hidden)) == (2**32, 2**20, 34)
     assert (126 - log2(2 * hidden), int(126 - log2(3 * hidden * hidden))) == (91, 56)
+
+
+def test_a_form_reaches_from_its_negative_to_its_positive_parts() -> None:
+    bits, grade = Input("bits", 5, 1), Input("grade", 5, 6)
+    products = (Product(bits, grade, -6), Product(bits, bits, 14))
+    assert forms.reach(forms.form_of(Bilinear(products, STEP, -8, 0, -8180, 70))) == (
+        -180 - 8 * STEP.high,
+        70,
+    )
+    assert forms.reach(forms.form_of(Bilinear(products, STEP, 0, 4, -180, 4070))) == (
+        -180,
+        70 + 4 * STEP.high,
+    )
