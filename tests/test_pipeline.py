@@ -50,6 +50,7 @@ from accord.side import Side
 from accord.simulation.trials import release_of
 from accord.state.manifest import Manifest, decode_manifest
 from tests.cli import terminal
+from tests.prepared import search_briefly
 from tests.rules import worlds as fields
 from tests.run import faults
 from tests.worlds import PEOPLE, Run, World, agreements, firms, link, prepared, worlds
@@ -79,6 +80,7 @@ def test_an_agreement_is_its_text(agreed: Agreement) -> None:
     assert not [line for line in accord.diff(agreed, again) if line.startswith(("+", "-"))]
 
 
+@some
 @given(agreements(free=False))
 def test_an_accepted_agreement_is_described(agreed: Agreement) -> None:
     check = accord.check(agreed)
@@ -91,6 +93,7 @@ def test_an_accepted_agreement_is_described(agreed: Agreement) -> None:
     assert check._repr_html_()
 
 
+@some
 @given(agreements(free=False), st.integers(1, 3000), st.integers(1, 3000))
 def test_an_accepted_agreement_has_a_price(agreed: Agreement, a: int, b: int) -> None:
     option = price_agreed(agreed, PlanQuestion((a, b), LINE)).agreed
@@ -546,7 +549,9 @@ SHAPES: dict[str, Callable[..., Generated]] = {"people": generate_people, "produ
 def drafted(shape: str) -> tuple[Proposal, Draft]:
     """The draft for a table of a shape, made once."""
     proposal = accord.propose(SHAPES[shape](40, 0.5, 1).a)
-    return proposal, accord.draft(proposal.confirm(records=(40, 40), parties=("alice", "bob")))
+    with pytest.MonkeyPatch.context() as patch:
+        search_briefly(patch)
+        return proposal, accord.draft(proposal.confirm(records=(40, 40), parties=("alice", "bob")))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
