@@ -153,7 +153,8 @@ def test_the_most_memory_is_what_was_there_for_a_while_and_in_no_file(tmp_path: 
             time.sleep(0.01)
         del held
         assert held_bytes() < before + large // 2
-        assert read() >= before + 0.75 * large
+        # Some of what was held before may have been given back meanwhile.
+        assert read() >= before + 0.5 * large
     with open(tmp_path / "file", "w+b") as file:
         file.truncate(large)
         before = held_bytes()
