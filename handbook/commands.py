@@ -17,7 +17,7 @@ from accord.cli import app
 from accord.cli.steps import STEPS
 
 FOLDER = "reference/commands"
-_LINKING = (3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 17, 18, 130)
+_LINKING = (3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 16, 17, 18, 19, 130)
 _WRITING = (3, 4, 5)
 CODES = {
     **dict.fromkeys(("link", "resume"), _LINKING),

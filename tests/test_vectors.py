@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import socket
 from collections.abc import Callable, Mapping
@@ -53,9 +52,10 @@ from accord.secure.transfer.packing import bits_from_wire, bits_to_wire, groups,
 from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.side import Side
 from accord.spill import Scratch
-from accord.state import backup, journal, log, manifest, register
+from accord.state import manifest
 from accord.state.noise import decode_noise, encode_noise
 from accord.state.runs import decode_slots, encode_slots
+from accord.state.witness import Standing
 from accord.table.pairs import IdOrder, order_pairs
 from accord.workers import certificates, messages
 from accord.workers.routing import encode_token, make_token
@@ -64,7 +64,6 @@ FOLDER = Path(__file__).with_name("vectors")
 ANYWHERE = Path("a vector")
 MODULES: tuple[ModuleType, ...] = (
     *(
-        backup,
         blocks,
         certificates,
         circuit,
@@ -73,11 +72,10 @@ MODULES: tuple[ModuleType, ...] = (
         events,
         frames,
         handshake,
-        log,
         manifest,
         messages,
     ),
-    *(noise_gaussian, noise_geometric, notices, receipt, register, slots),
+    *(noise_gaussian, noise_geometric, notices, receipt, slots),
 )
 KINDS = {name: kind for of in MODULES for name, kind in vars(of).items() if isinstance(kind, type)}
 """What a value of a file may be, by its name there."""
@@ -146,8 +144,6 @@ def built(value: Any, kind: Any = None) -> Any:
         return _READ[kind](value)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind[value]
-    if kind is log.Position:
-        return log.Position(value[0], bytes.fromhex(value[1]))
     if "ndarray" in str(kind) and "Mapping" not in str(kind):
         return np.array(value, np.uint64 if "uint64" in str(kind) else None)
     if isinstance(value, dict):
@@ -240,21 +236,6 @@ def unseal(content: bytes, known: Known) -> Known:
     return {"ids": ids, "columns": columns.to_pydict()}
 
 
-def read_journal(content: bytes, known: Known) -> list[bytes]:
-    found = journal.scan(io.BytesIO(content))
-    return [content[first:last] for first, last in zip(found.starts, found.ends[1:], strict=False)]
-
-
-def write_journal(answers: list[str]) -> bytes:
-    """By its description, since a journal writes into a file of its own."""
-    content = journal.TAG
-    for number, answer in enumerate(map(bytes.fromhex, answers)):
-        head = len(answer).to_bytes(8, "little") + hashlib.sha256(answer).digest()[:8]
-        guard = hashlib.sha256(journal.TAG + number.to_bytes(8, "little") + head).digest()[:8]
-        content += head + guard + answer
-    return content
-
-
 def write_numbers(value: Known) -> bytes:
     lane, widths = value["lane"], np.array(value["widths"])
     rows = np.array(value["numbers"], f"u{lane // 8}")
@@ -324,7 +305,7 @@ def facts(kind: type[Any]) -> Format:
 
 
 INPUTS = (circuit.Input("bits", 3, 1), circuit.Input("wide", 1, 70_000))
-OWN = receipt.Statement(100, 120, "1", 0, bytes(32))
+OWN = receipt.Statement(100, 120, "1", 0)
 
 FORMATS: dict[str, Format] = {
     # between the parties
@@ -359,6 +340,10 @@ FORMATS: dict[str, Format] = {
         lambda value: answer_digest(bytes.fromhex(value["key"]), bytes.fromhex(value["answer"]))
     ),
     "proof to hold an answer": Format(held),
+    "standing": Format(
+        lambda standing: said(handshake.exchange_standings(standing)),
+        lambda content, known: heard(handshake.exchange_standings(Standing()), content),
+    ),
     "statement": Format(
         lambda statement: said(receipt.exchange_statements(statement, 1, 2)),
         lambda content, known: heard(receipt.exchange_statements(OWN, 100, 120), content),
@@ -378,13 +363,6 @@ FORMATS: dict[str, Format] = {
             priorities(octets("placing key"), pa.array(ids, pa.large_string())).astype("<u8").tobytes()
         )
     ),
-    "log entry": Format(
-        register.encode_entry, lambda content, known: register.decode_entry(content), whole=False
-    ),
-    "log link": Format(
-        lambda bodies: log.START.then(bytes.fromhex(bodies[0])).then(bytes.fromhex(bodies[1])).link
-    ),
-    "journal": Format(write_journal, read_journal, whole=False),
     "slots": Format(encode_slots, lambda content, known: decode_slots(content)),
     "noise": Format(
         lambda noise: encode_noise(np.array(noise, np.int64)), lambda content, known: decode_noise(content)
@@ -392,9 +370,6 @@ FORMATS: dict[str, Format] = {
     "run manifest": Format(
         lambda made: json.dumps(manifest.encode_manifest(made)).encode(),
         lambda content, known: manifest.decode_manifest(json.loads(content) | {"agreement": ""}),
-    ),
-    "copy manifest": Format(
-        backup.encode_copy_manifest, lambda content, known: backup.decode_copy_manifest(content, ANYWHERE)
     ),
     # parts of the engines' messages
     "circuit": Format(

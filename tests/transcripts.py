@@ -7,7 +7,6 @@ A transcript is a few digests and public numbers. `python -m tests.transcripts` 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +31,6 @@ from accord.run.receipt import read_receipt
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 from accord.simulation.pair import load_both, start_party
-from accord.state.journal import scan
 from accord.table.sources.opening import TableLike
 from reproduction.places import generate_places, places_agreement
 from tests.protocols import worlds
@@ -177,30 +175,24 @@ def _passed(wire: faults.Wire) -> dict[str, Any]:
 
 
 def _kept(office: faults.Office) -> dict[str, Any]:
-    """What a side has on disk after a run: ledger, slots, journal, the facts of its receipt, its output."""
+    """What a side has on disk after a run: ledger, slots, answers, the facts of its receipt, its output."""
     (row,) = office.ledger.runs()
-    slots, journal = faults.stored(office, row.run)
+    slots, answers = faults.stored(office, row.run)
     known = office.run
     assert known is not None
     facts = dict(read_receipt(known.receipt).facts)
     facts["parties"] = {
-        side: {name: value for name, value in party.items() if name not in ("card", "time", "accord", "log")}
+        side: {name: value for name, value in party.items() if name not in ("card", "time", "accord")}
         for side, party in facts["parties"].items()
     }
     key = row.key.hex() if row.key else None
     return {
         "ledger": [row.run, row.dataset, row.partner, key, events.encode(row.event).hex(), row.paid],
         "slots": _digest(slots),
-        "journal": _digest(*_answers(journal)),
+        "answers": _digest(*answers),
         "receipt": facts,
         "output": _digest(office.out.read_bytes()),
     }
-
-
-def _answers(journal: bytes) -> list[bytes]:
-    """What was kept in a journal, however it is guarded."""
-    found = scan(io.BytesIO(journal))
-    return [journal[start:end] for start, end in zip(found.starts, found.ends[1:], strict=True)]
 
 
 def whole(kind: str, cut: int | None = None) -> dict[str, Any]:

@@ -603,7 +603,7 @@ def firms(world: World, folder: Path) -> dict[Side, faults.Office]:
         home, agreed = folder / side.value, world.agreement
         state = open_state(home / "state", {})
         cards[side] = make_identity(state, agreed.party(side), datetime.now(UTC))
-        Ledger(state.database).set_budget("table", Budget())
+        Ledger(state.store).set_budget("table", Budget())
         pyarrow.csv.write_csv(world.table(side), home / "data.csv")
         found[side] = Firm(side, agreed, state, home / "data.csv", home / "pairs.csv")
     for side, office in found.items():

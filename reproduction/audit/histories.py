@@ -47,8 +47,8 @@ from accord.secure.party import Party, run_pair
 from accord.side import Side
 from accord.simulation.pair import release_of
 from accord.state.accounts import account
-from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
+from accord.state.store import Store
 from reproduction.audit.cases import agree_by_key
 from reproduction.audit.programs import Program, honest
 from reproduction.audit.views import View, record_view, watched_engines
@@ -114,7 +114,7 @@ class History:
             return account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
 
     def _open(self, folder: Path) -> Ledger:
-        ledger, event = Ledger(Database(folder)), self._releases(len(self.steps[0].tables[0])).event
+        ledger, event = Ledger(Store(folder)), self._releases(len(self.steps[0].tables[0])).event
         ledger.set_budget(ACCOUNT, Budget(event.cost if event is not None and self.limited else None))
         return ledger
 

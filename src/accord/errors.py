@@ -13,9 +13,9 @@ from typing import Literal
 
 SHOWN_FAULTS = 20
 
-Ending = Literal["", "most_matches", "no_table", "unequal"]
-"""What a run ends by for good: it passed a bound of the agreement, no table held a side's values, or the two
-sides computed something else."""
+Ending = Literal["", "most_matches", "no_table", "unequal", "cut"]
+"""What a run ends by for good: it passed a bound of the agreement, no table held a side's values, the two
+sides computed something else, or it was cut where it may not go on."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +216,19 @@ class OtherRunError(RefusedError):
         super().__init__(problem=problem)
 
 
+class OlderStateError(AccordError):
+    """{partner} goes on from an older state: it had told you of {runs} with you, and now tells of
+    {told}, or of others. With an older state noise is drawn anew for a table that was shown already. Nothing
+    was drawn or charged. Ask {partner} to restore its latest copy. If there is none, its owner counts by hand
+    what was spent since, and both of you run `accord partner acknowledge`."""
+
+    exit_code = 19
+
+    def __init__(self, *, partner: str, runs: int, told: int) -> None:
+        counted = f"{runs:,} charged {'run' if runs == 1 else 'runs'}"
+        super().__init__(partner=partner, runs=counted, told=f"{told:,}")
+
+
 class NotResumedError(RefusedError):
     """{problem}"""
 
@@ -341,6 +354,13 @@ class StoppedError(AccordError):
         codes = {"most_matches": 14, "no_table": 17, "unequal": 18}
         self.exit_code = codes.get(ends, type(self).exit_code)
         super().__init__(**facts)
+
+
+class OwnOlderStateError(StoppedError):
+    """{partner} stopped: {reason}. Restore your latest copy with `accord state restore`. If there is none,
+    count by hand what was spent since, and both of you run `accord partner acknowledge`."""
+
+    exit_code = 19
 
 
 RETRIED = frozenset({ConnectionLostError.exit_code, StoppedError.exit_code, WorkerError.exit_code})

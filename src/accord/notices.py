@@ -68,16 +68,6 @@ class Connected:
 
 
 @dataclass(frozen=True)
-class Mended:
-    """The journal ended in an answer that was cut while it was written and never counted; it was dropped."""
-
-    event: ClassVar[str] = "mended"
-    run: str
-    step: int
-    """That is done again."""
-
-
-@dataclass(frozen=True)
 class Charged:
     """The ledger holds the run and its cost: 0 for a release that was paid for before, None for an exact
     answer."""
@@ -135,11 +125,11 @@ class Done:
     """Of each cell of an answer its number, and within how much of the truth that is, 95 times of 100."""
 
 
-Notice = Reading | Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done
+Notice = Reading | Listening | Waiting | Dropped | Connected | Charged | Progress | Done
 Tell = Callable[[Notice], None]
 """Told what happens, as it happens, in the thread of the run."""
 _KINDS: tuple[type[Notice], ...] = (
-    *(Reading, Listening, Waiting, Dropped, Connected, Mended, Charged, Progress, Done),
+    *(Reading, Listening, Waiting, Dropped, Connected, Charged, Progress, Done),
 )
 
 

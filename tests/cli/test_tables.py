@@ -47,7 +47,7 @@ def test_simulate_writes_a_table_and_replaces_none(desk: Path, home: Home) -> No
         assert accord(desk, *typed, *more).returncode == 5
         assert accord(desk, *state, *link, str(home.address()), *more, answers=["y"]).returncode == 5
     assert home.rows(written) == [("a0", "b0"), ("a1", "b1")]
-    assert not Ledger(office.state.database).runs()
+    assert not Ledger(office.state.store).runs()
 
 
 def test_a_database_a_query_in_a_file_and_a_folder_are_read_as_files_are(desk: Path) -> None:

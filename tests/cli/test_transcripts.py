@@ -43,6 +43,8 @@ VARYING = (
     (r"(?<=Time, memory     ).* MiB", "0.1 s, 100 MiB"),
     # Sizes of a state folder: cards differ by some bytes.
     (r"[\d.]+ kB(?= read|\.$)", "10.0 kB"),
+    # When a state was replaced.
+    (r"\b\d{8}T\d{6}\b-*", "20260101T120000"),
     # Kernels are compiled where they are not yet.
     (r"^! Compiling for this machine.*\n", ""),
 )

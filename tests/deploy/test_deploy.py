@@ -154,6 +154,18 @@ def test_a_run_of_the_timer_that_is_killed_is_resumed_by_the_next(moment: int, t
         assert not re.findall(rf"\b{side}\d+\b", killed[0][1] + killed[1][1] + log)
 
 
+def test_a_unit_that_is_stopped_ends_as_an_interrupt_does(tmp_path: Path) -> None:
+    """`systemctl stop` sends SIGTERM to the process that the unit started."""
+    office = faults.offices(tmp_path)[Side.A]
+    with start(office, f"--listen 127.0.0.1:{free_port()}") as process:
+        assert process.stdout
+        assert any('"listening"' in line for line in process.stdout)
+        process.terminate()
+        process.stdout.read()
+    assert {process.returncode} == set(map(int, settings("accord@.service")["SuccessExitStatus"]))
+    assert not office.ledger.runs()
+
+
 # -- through a third host ----------------------------------------------------------------------------------
 
 LINES = re.findall(r"^ssh -N .*$", PAGE, re.M)

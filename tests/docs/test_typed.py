@@ -386,5 +386,5 @@ def test_notebooks_run(names: tuple[str, ...], tmp_path: Path, monkeypatch: pyte
     assert pairs[0] == pairs[1]
     assert pairs[0].count(b"\n") > 50
     for name in names:
-        assert (tmp_path / f"{name}-state" / "identity.pem").exists()
+        assert (tmp_path / f"{name}-state" / "state.sqlite").exists()
         assert not (tmp_path / f"home-{name}" / "state").exists(), "each has a state folder of its own"

@@ -29,9 +29,9 @@ from accord.privacy.calibration import calibrate
 from accord.privacy.events import AllPairs, Cost, Promise, released
 from accord.run.offer import Offer, describe, make_offer
 from accord.side import Side
-from accord.state.database import Database
 from accord.state.ledger import Ledger
 from accord.state.runs import open_run
+from accord.state.store import Store
 from tests.learning.worlds import ROUTED
 from tests.planning.worlds import LAN, birth_key
 from tests.prepared import people
@@ -134,7 +134,7 @@ def test_the_consent_warns_where_no_epsilon_is_needed(tmp_path: Path) -> None:
     assert outlook.warning is not None
     assert outlook.warning.code == "no-epsilon-needed"
     assert "43,780" in outlook.warning.text
-    held, ledger = records(ROWS, AGREED), Ledger(Database(tmp_path))
+    held, ledger = records(ROWS, AGREED), Ledger(Store(tmp_path))
     ledger.set_budget("set", Budget())
     for given, warns in (((outlook,), True), ((), False)):
         told = describe(make_offer(AGREED, Side.A, held, ledger, ask(AGREED), (), (), *given))
@@ -212,7 +212,8 @@ def test_a_prediction_covers_what_a_run_keeps(tmp_path: Path, quick: None) -> No
     rows = worlds.table(worlds.A_ROWS, "a")
     held = load_records(rows, AGREED.fields, AGREED.salt, AGREED.disclosed(Side.A))
     run = open_run(one.state, linked.run)
-    kept = len(run.read("slots")) + (run.path / "journal").stat().st_size
+    with one.state.store.reading() as state:
+        kept = len(run.read("slots")) + sum(len(row["content"]) for row in state.rows("step"))
     assert kept < room.predict(AGREED.task, Side.A, held)[0] + 4096
 
 

@@ -10,6 +10,7 @@ from accord.notices import Listening, Notice, tell_nobody
 from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connect import HostPort, connect, exchange_keys
 from accord.peer.encryption import PACKET, Decrypter, Encrypter, Ends, Keys
+from accord.peer.identity import require_identity
 from accord.peer.listener import listen
 from tests.run import worlds
 
@@ -66,7 +67,7 @@ def meet(a: worlds.Organisation, b: worlds.Organisation) -> tuple[Any, Any]:
 def meet_inside(a: worlds.Organisation, b: worlds.Organisation) -> tuple[Inside, Inside]:
     """The two ends, inside both layers."""
     first, second = meet(a, b)
-    ends = Ends(a.state.identity.read_bytes(), b.card, "bob", listens=True)
-    others = Ends(b.state.identity.read_bytes(), a.card, "alice", listens=False)
+    ends = Ends(require_identity(a.state), b.card, "bob", listens=True)
+    others = Ends(require_identity(b.state), a.card, "alice", listens=False)
     keys = worlds.in_threads(lambda: exchange_keys(first, ends), lambda: exchange_keys(second, others))
     return Inside(first, keys[0]), Inside(second, keys[1])

@@ -40,7 +40,7 @@ from accord.peer.handshake import (
     require_same_run,
     run_name,
 )
-from accord.peer.identity import draw_identity
+from accord.peer.identity import draw_identity, require_identity
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from tests.peer.inside import meet, meet_inside
@@ -342,7 +342,7 @@ def test_a_partner_that_says_no_more_or_another_version_is_given_up(
     second.settimeout(worlds.PATIENCE)
     second.sendall(says)
     before = threading.active_count()
-    ends = Ends(a.state.identity.read_bytes(), b.card, "bob", listens=True)
+    ends = Ends(require_identity(a.state), b.card, "bob", listens=True)
     hear = lambda: b"".join(iter(lambda: second.recv(4096), b""))  # noqa: E731
     given_up, heard = worlds.in_threads(lambda: exchange_keys(first, ends), hear)
     assert isinstance(given_up, RefusedError if len(says) > 5000 else ConnectionLostError)

@@ -14,11 +14,14 @@ import pytest
 import accord
 from accord.errors import DamagedError, OutputError, TrustError, UnreadableError, UsageError
 from accord.peer.identity import (
+    draw_identity,
     make_identity,
     own_card,
     read_card,
+    require_identity,
     require_own_card,
     require_valid,
+    require_whole,
     sign,
     verify,
 )
@@ -32,24 +35,22 @@ def state(tmp_path: Path) -> State:
     return open_state(tmp_path / "state", {})
 
 
-def test_an_identity_is_private_and_a_card_has_its_time(state: State) -> None:
+def test_an_identity_is_private_and_a_card_has_its_time(state: State, tmp_path: Path) -> None:
     assert own_card(state) is None
     with pytest.raises(TrustError):
         require_own_card(state, NOW)
     card = make_identity(state, "Hospital Ä", NOW)
     assert card.name == "Hospital Ä"
-    assert state.identity.stat().st_mode & 0o777 == 0o600
     assert own_card(state) == require_own_card(state, NOW) == card
     assert b"PRIVATE" not in card.pem
     assert "BEGIN" not in repr(card)
     assert card.fingerprint in repr(card)
     assert len(card.fingerprint) == 24
+    key = tmp_path / "key.pem"
+    key.write_bytes(require_identity(state))
     with pytest.raises(TrustError):
-        read_card(state.identity)
+        read_card(key)
     assert make_identity(state, "Hospital Ä", NOW).fingerprint != card.fingerprint
-    state.identity.chmod(0o640)
-    with pytest.raises(TrustError):
-        own_card(state)
     card = make_identity(state, "a", NOW)
     for days, good in ((365 * 5 - 1, True), (-0.95, True), (365 * 5 + 1, False), (-2, False)):
         when = NOW + timedelta(days=days)
@@ -79,29 +80,28 @@ def test_a_card_that_was_changed_is_refused_or_another(state: State, tmp_path: P
         read_card(tmp_path / "missing")
 
 
-def test_a_flipped_bit_of_an_identity_is_told_or_changes_nothing(state: State) -> None:
-    card = make_identity(state, "a", NOW)
-    kept = state.identity.read_bytes()
+def test_a_flipped_bit_of_an_identity_is_told_or_changes_nothing(tmp_path: Path) -> None:
+    kept, card = draw_identity("a", NOW)
     told = 0
     for at in range(0, len(kept), 5):
         content = bytearray(kept)
         content[at] ^= 1 << at % 8
-        state.identity.write_bytes(content)
         try:
-            assert own_card(state) == card
+            assert require_whole(bytes(content), tmp_path) == card
         except DamagedError:
             told += 1
     assert told > len(kept) // 5 * 3 // 4
 
 
-def test_a_card_signs_and_passes_the_strict_checks_of_openssl(state: State) -> None:
+def test_a_card_signs_and_passes_the_strict_checks_of_openssl(state: State, tmp_path: Path) -> None:
     """As trust anchor and as leaf at once, under the flags that newer Pythons set by default."""
-    card = make_identity(state, "a", NOW)
+    card, identity = make_identity(state, "a", NOW), tmp_path / "identity"
+    identity.write_bytes(require_identity(state))
     for kind in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
         context = ssl.SSLContext(kind)
         context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(cadata=card.pem.decode())
-        context.load_cert_chain(state.identity)
+        context.load_cert_chain(identity)
         assert context.cert_store_stats()["x509"] == 1
     signature = sign(state, b"content")
     verify(card, signature, b"content")
@@ -152,18 +152,18 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
     for out in (own, tmp_path / "link.card", tmp_path / "hard.card", state / "x.card"):
         with pytest.raises(OutputError):
             accord.identity("a", out=out, state=state)
-    assert not (state / "identity.pem").exists(), "a key was made for a card that could not be written"
+    assert own_card(open_state(state, {})) is None, "a key was made for a card that could not be written"
     for name in ("link.card", "hard.card"):
         accord.identity("a", out=tmp_path / name, force=True, state=state)
         assert read_card(tmp_path / name).name == "a"
     assert own.read_text() == "id\n1\n", "it was written through a link"
-    key = (state / "identity.pem").read_bytes()
-    for name in ("identity.pem", "ledger.sqlite", "x.card"):
+    key = require_identity(open_state(state, {}))
+    for name in ("state.sqlite", "x.card"):
         with pytest.raises(OutputError):
             accord.identity(out=state / name, force=True, state=state)
     with pytest.raises(OutputError):
         accord.identity(out=tmp_path / "link.card", renew=True, state=state)
-    assert (state / "identity.pem").read_bytes() == key
+    assert require_identity(open_state(state, {})) == key
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.card", "link.card", "own.csv", "state"]
 
 

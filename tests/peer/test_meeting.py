@@ -25,12 +25,12 @@ from accord.peer import connect as connect_module
 from accord.peer import port as ports
 from accord.peer.connect import HostPort, connect, make_context, parse_address, trust_error
 from accord.peer.connection import Reach
-from accord.peer.identity import _certificate, make_identity, own_card
+from accord.peer.identity import _certificate, draw_identity, make_identity, own_card, require_identity
 from accord.peer.listener import listen
 from accord.peer.partners import add_partner, remove_partner
 from accord.peer.port import CALLERS
 from accord.side import Side
-from accord.state.folder import open_state
+from accord.state.installation import keep_identity
 from tests.cli.terminal import free_port
 from tests.protocols.worlds import agreement
 from tests.run import worlds
@@ -125,9 +125,9 @@ def test_only_the_very_card_is_accepted(both: Both) -> None:
     """A second certificate for the same key would pass the chain's check, and is still not the card."""
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-    content = both[1].state.identity.read_bytes()
+    content, store = require_identity(both[1].state), both[1].state.store
     other = _certificate(load_pem_private_key(content, None), "bob", worlds.NOW).public_bytes(Encoding.PEM)
-    both[1].state.identity.write_bytes(content[: content.index(b"-----BEGIN CERT")] + other)
+    keep_identity(store, content[: content.index(b"-----BEGIN CERT")] + other)
     require_refused(both, b_options={"reach": Reach(wait=1.0)})
 
 
@@ -166,7 +166,7 @@ def test_an_end_without_a_word_is_no_stranger(error: Exception) -> None:
 
 def test_tickets_instead_of_a_welcome_do_not_hold_who_connects(both: Both, tmp_path: Path) -> None:
     """The partner itself, with the right card, sends session tickets faster than OpenSSL takes them in."""
-    context = make_context(ssl.PROTOCOL_TLS_SERVER, both[0].state, both[1].card)
+    context = make_context(ssl.PROTOCOL_TLS_SERVER, require_identity(both[0].state), both[1].card)
     context.keylog_filename = str(tmp_path / "keys")
     outlasted = threading.Event()
 
@@ -282,9 +282,9 @@ def call_as_strangers(port: int, folder: Path) -> Iterator[None]:
         while answer := client.recv(4096):
             assert b"accord" not in answer
     yield
-    state, unknown = open_state(folder / "stranger", {}), stranger()
-    make_identity(state, "stranger", datetime.now(UTC))
-    unknown.load_cert_chain(state.identity)
+    identity, unknown = folder / "stranger.pem", stranger()
+    identity.write_bytes(draw_identity("stranger", datetime.now(UTC))[0])
+    unknown.load_cert_chain(identity)
     for context in (stranger(maximum_version=ssl.TLSVersion.TLSv1_2), stranger(), unknown):
         with (
             calling(port) as (client,),

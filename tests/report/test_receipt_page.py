@@ -64,7 +64,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[Side, Remembered]:
     sides = introduce(folder, agreed)
     options = {}
     for own in sides:
-        Ledger(own.state.database).set_budget(_own(own.side, "account"), Budget())
+        Ledger(own.state.store).set_budget(_own(own.side, "account"), Budget())
         data = folder / f"{_own(own.side, 'table')}.csv"
         pyarrow.csv.write_csv(_table(own.side), data)
         options[own.side] = {

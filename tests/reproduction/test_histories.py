@@ -27,9 +27,9 @@ from accord.privacy.events import Cost, Promise
 from accord.privacy.release import Snapshot, release_key
 from accord.side import Side
 from accord.state.accounts import account
-from accord.state.database import Database
 from accord.state.files import make_folder
 from accord.state.ledger import Ask, Ledger
+from accord.state.store import Store
 from reproduction.audit.cases import options
 from reproduction.audit.histories import ACCOUNT, SPELLINGS, History, histories
 from reproduction.audit.protocol import ask
@@ -110,7 +110,7 @@ def open_by_spelling(patch: pytest.MonkeyPatch) -> None:
             self.set_budget(dataset, Budget())
         return find(self, dataset)
 
-    for module in ("privacy.release", "state.register", "state.ledger", "state.ledger_accounts"):
+    for module in ("privacy.release", "state.ledger", "state.ledger_accounts"):
         patch.setattr(f"accord.{module}.fold_name", lambda name: name)
     patch.setattr(Ledger, "find_account", open_account)
 
@@ -178,7 +178,7 @@ def test_partners_see_one_release_for_each_name_and_the_names_are_charged(
     """For all coins, so a history is the composition of its releases at every ε."""
     folder = tmp_path_factory.mktemp("state")
     make_folder(folder)
-    ledger = Ledger(Database(folder))
+    ledger = Ledger(Store(folder))
     ledger.set_budget(ACCOUNT, Budget())
     fresh, drawn = iter(coins), dict[str, tuple[int, int]]()
     for number, (snapshot, counts) in enumerate(tables):

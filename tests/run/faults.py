@@ -48,8 +48,8 @@ from accord.secure.transfer.base_kem import ANSWER, OFFER
 from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
-from accord.state.log import Log, Transaction
 from accord.state.runs import StoredRun, list_runs, open_run
+from accord.state.store import Store, Transaction
 from accord.table.layout import Layout
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
@@ -129,7 +129,7 @@ class Office:
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.state.database)
+        return Ledger(self.state.store)
 
     @property
     def run(self) -> StoredRun | None:
@@ -196,7 +196,7 @@ def _introduce(folder: Path) -> None:
     for side, rows in ((Side.A, A_ROWS), (Side.B, B_ROWS)):
         states[side] = open_state(folder / side.value / "state", {})
         cards[side] = make_identity(states[side], names[side], datetime.now(UTC))
-        Ledger(states[side].database).set_budget("table", Budget())
+        Ledger(states[side].store).set_budget("table", Budget())
         lines = (f"{side.value}{i},{x},{y}\n" for i, (x, y) in enumerate(rows))
         (folder / side.value / "data.csv").write_text("id,x,y\n" + "".join(lines))
     for side in Side:
@@ -231,7 +231,7 @@ class Line:
     seconds: float = 0.0
     run: str = ""
 
-    def started(self, run: str) -> None:
+    def started(self, run: str, once: bool = False) -> None:
         self.run = run
 
     def expect(self, seconds: float) -> None:
@@ -513,10 +513,12 @@ def require_one_charge(office: Office, least: int = 1) -> None:
     }
 
 
-def stored(office: Office, name: str) -> tuple[bytes, bytes]:
+def stored(office: Office, name: str) -> tuple[bytes, list[bytes]]:
     """The slots and the kept answers of a run."""
     run = open_run(office.state, name)
-    return run.read("slots") if run.charged else b"", (run.path / "journal").read_bytes()
+    with office.state.store.reading() as state:
+        answers = [bytes(state.content("step", name, step) or b"") for step in range(run.steps())]
+    return run.read("slots") if run.charged else b"", answers
 
 
 # -- machines ------------------------------------------------------------------------------------------------
@@ -634,11 +636,11 @@ def deaths(
 
         return call
 
-    real = Log.writing
+    real = Store.writing
 
     @contextmanager
-    def writing(log: Log) -> Iterator[Transaction]:
-        with real(log) as transaction:
+    def writing(store: Store) -> Iterator[Transaction]:
+        with real(store) as transaction:
             yield transaction
             note("commit")
         if wire.active is victim and len(seen) == at:
@@ -647,5 +649,5 @@ def deaths(
     with pytest.MonkeyPatch.context() as patch:
         for name in ("fsync", "replace"):
             patch.setattr(os, name, watched(name, getattr(os, name)))
-        patch.setattr(Log, "writing", writing)
+        patch.setattr(Store, "writing", writing)
         yield seen

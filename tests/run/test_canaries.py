@@ -154,7 +154,7 @@ def stored(folder: Path) -> dict[str, bytes]:
     found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
     for path in (path for path in files if path.suffix == ".sqlite"):
         with closing(sqlite3.connect(path)) as db:
-            values = [*db.execute("SELECT body FROM entries"), *db.execute("SELECT content FROM contents")]
+            values = [*db.execute("SELECT content FROM part"), *db.execute("SELECT content FROM step")]
         found[str(path.relative_to(folder))] += b"".join(value for (value,) in values)
     return found
 
@@ -207,9 +207,9 @@ def test_nothing_of_it_is_sent_told_or_kept(
         assert found(known, wire | kept[side.other] | outputs[side.other]) == []
         # docs/security.md: one's own state holds no value of one's own table, nor the counts as they are.
         assert found(known | ids(side), kept[side]) == []
-        assert {general(name) for name in kept[side]} == {*state_files} - {"`contents/*`"}
-        journal = kept[side.other][f"runs/{ends[0].run}/journal"]
-        _require_that_the_search_finds(own, wire, {"journal": journal}, outputs, greedy)
+        assert {general(name) for name in kept[side]} == {*state_files}
+        partner = {"state": kept[side.other]["state.sqlite"]}
+        _require_that_the_search_finds(own, wire, partner, outputs, greedy)
     events = documented("exit-codes.md", "Events")
     for notice in told:
         (facts,) = (facts for names, facts in events.items() if notice.event in _quoted(names))
@@ -227,7 +227,7 @@ def _require_that_the_search_finds(
     outputs: dict[Side, dict[str, bytes]],
     greedy: bool,
 ) -> None:
-    """The noisy counts on the wire, and matching records there, in the partner's journal and both outputs."""
+    """The noisy counts on the wire, and matching records there, in the partner's state and both outputs."""
     (run,), _ = list_runs(own.state)
     counts, everything = run.slots().counts, values(own.side)
     assert counts.tolist() != exact_counts(own.side)
@@ -239,7 +239,7 @@ def _require_that_the_search_finds(
     for name in ("id", "shelf", "name") if greedy else ("id", "shelf"):
         for value in whole[name]:
             wanted = {"value": [value.encode()]}
-            assert found(wanted, partner) == [("value", "journal")]
+            assert found(wanted, partner) == [("value", "state")]
             assert [found(wanted, outputs[side]) for side in Side] == [[("value", "pairs.csv")]] * 2
 
 

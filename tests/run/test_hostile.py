@@ -3,17 +3,17 @@
 Before a charge nothing is left behind. In a run a wrong answer is never kept, so that the run goes on after
 it; three of them close the run. Frames that are changed at random are cells of the fault matrix; here are the
 lies that know the protocol, and bytes that were bent out of shape for every decoder of what a partner sends
-or a disk gives back: mutations of the good vectors (`tests/vectors`), of agreements and of entries of a log.
+or a disk gives back: mutations of the good vectors (`tests/vectors`), of agreements and of manifests.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,8 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Receive, Send
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.ledger import Ledger
-from accord.state.log import Log
-from accord.state.register import RunBegun, encode_entry
+from accord.state.ledger import MANIFEST, new_run
+from accord.state.manifest import encode_manifest
 from accord.state.runs import find_waiting, list_runs, open_run
 from tests.run import faults
 from tests.run.faults import EXPECTED, Change, Ending, Office, Wire, tampered
@@ -263,9 +262,9 @@ def test_what_is_shown_is_bounded_and_not_kept(
     assert isinstance(error, PeerError), repr(error)
     # The sender has it, too, and the wire. What Arrow holds is not traced.
     assert peak < 24 * MIB
-    run = open_run(both[Side.A].state, faults.the_run(both))
-    assert run.manifest.wrong == 1
-    assert (run.path / "journal").stat().st_size < MIB
+    name = faults.the_run(both)
+    assert open_run(both[Side.A].state, name).manifest.wrong == 1
+    assert sum(map(len, faults.stored(both[Side.A], name)[1])) < MIB
 
 
 def resumed(both: dict[Side, Office], name: str, meddle: Callable[[Party[Linked]], Party[Linked]]) -> Ending:
@@ -340,18 +339,16 @@ Decode = Callable[[bytes], object]
 SIZED = ("frame", "stop", "hello")
 """Formats whose length is fixed before they are read."""
 READ = ("ready", "opened counts", "disclosed records", "statement", "card", "receipt", "ledger event")
-STORED = ("log entry", "journal", "slots", "noise", "copy manifest")
+STORED = ("slots", "noise")
 
 
-def logged(folder: Path, content: bytes) -> object:
-    """A log with an entry that somebody made up."""
-    log, agreement = Log(folder), faults.agreement().to_toml().encode()
-    log.path.unlink(missing_ok=True)
-    with log.writing() as transaction:
-        transaction.keep(agreement, set)
-        transaction.add(transaction.head, content)
-    state = State(folder)
-    Ledger(state.database).runs()
+def kept(folder: Path, content: bytes) -> object:
+    """A run whose manifest somebody made up."""
+    state, agreement = State(folder), faults.agreement().to_toml().encode()
+    with state.store.writing() as opened:
+        opened.put("run", **new_run(opened, "r"))
+        opened.keep("part", "r", "agreement", (agreement,))
+        opened.keep("part", "r", MANIFEST, (content,))
     return list_runs(state), find_waiting(state), open_run(state, "r")
 
 
@@ -364,18 +361,18 @@ def decoded(format: str, known: Known, content: bytes) -> object:
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Decode, bytes, bool]]:
     """By name: a decoder, an input that it takes, and whether its length is fixed."""
-    agreed, folder = faults.agreement(), tmp_path_factory.mktemp("log")
+    agreed, folder = faults.agreement(), tmp_path_factory.mktemp("kept")
     toml, both = agreed.to_toml().encode(), faults.offices(tmp_path_factory.mktemp("fuzz"))
     with pytest.MonkeyPatch.context() as patch:
         faults.quicken(patch)
         faults.link(both)
     run = both[Side.A].run
     assert run
-    entry = RunBegun("r", asdict(run.manifest) | {"run": "r"}, {"agreement": sha256(toml).hexdigest()})
+    manifest = json.dumps(encode_manifest(replace(run.manifest, run="r", done=False))).encode()
     found: dict[str, tuple[Decode, bytes, bool]] = {
         "agreement": (lambda content: parse_agreement(content.decode(errors="replace")), toml, False),
         "their agreement": (lambda content: handshake._differences(agreed, content, "bob"), toml, False),
-        "entry": (partial(logged, folder), encode_entry(entry), False),
+        "manifest": (partial(kept, folder), manifest, False),
     }
     for name, vector in GOOD.items():
         kind = vector["format"]
@@ -384,7 +381,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Decode,
     return found
 
 
-NESTED = ("entry", "log entry", "ledger event")
+NESTED = ("manifest", "ledger event")
 """Stored JSON that no version writes, nested thousands of times, ends the reader."""
 INTERESTING = [0, 1, 0x7F, 0xFF, 1 << 15, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1]
 
@@ -432,13 +429,9 @@ REGRESSIONS: list[tuple[str, bytes]] = [
     # A whole number with more digits than Python reads.
     ("agreement", b"a=" + b"9" * 5000),
     ("their agreement", b"a=" + b"9" * 5000),
-    # An answer whose length reaches beyond every file; a tail that reached the disk as zeros.
-    ("journal: two answers", b"accord journal 1\n" + b"\xff" * 16),
-    ("journal: two answers", b"accord journal 1\n" + bytes(4096)),
-    ("entry", b"[]"),
-    ("entry", b'RunBegun r\n["r"]\n[[1],{}]'),
-    ("entry", b"RunChanged r\n[[]]\n[{},{}]"),
-    ("entry", b'RunBegun r\n["r"]\n[{"done":1},{"agreement":"x"}]'),
+    ("manifest", b"[]"),
+    ("manifest", b"1"),
+    ("manifest", b'{"done": 1}'),
 ]
 """What was found: a target and its input."""
 

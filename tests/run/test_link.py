@@ -94,7 +94,7 @@ def test_both_sides_over_tls(both: Both, tmp_path: Path, monkeypatch: pytest.Mon
         return True
 
     monkeypatch.setattr(slots, "_table_parts", walk)
-    Ledger(both[0].state.database).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
+    Ledger(both[0].state.store).set_budget("mine", Budget(Cost(Fraction(5), Fraction("1e-3")), 9))
     outs = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     a_options, b_options = ({"confirm": confirm, "out": out} for out in outs)
     left, right = worlds.link_both(*both, a_options=a_options | {"dataset": "mine"}, b_options=b_options)
@@ -166,7 +166,7 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
     a, b = worlds.link_both(*both, agreed)
     assert (type(a), type(b), b.exit_code) == (TooManyMatchesError, StoppedError, 14)
     for own in both:
-        (row,) = Ledger(own.state.database).runs()
+        (row,) = Ledger(own.state.store).runs()
         assert row.paid, "what was charged stands"
         assert open_run(own.state, row.run).manifest.state == "most_matches"
         assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
@@ -206,7 +206,7 @@ def require_closed(both: Both, ends: dict[Side, Any], state: str, error: type[Ac
         end = ends[own.side]
         assert end.exit_code == error.exit_code
         assert "resume" not in "".join([str(end), *getattr(end, "__notes__", ())])
-        (row,) = Ledger(own.state.database).runs()
+        (row,) = Ledger(own.state.store).runs()
         found = open_run(own.state, row.run).manifest
         assert (found.state, found.closed, found.wrong) == (state, True, 0)
         with pytest.raises(error):
@@ -305,7 +305,7 @@ def test_a_budget_that_is_too_small_and_a_table_that_is_too_large(
         patch.setattr(own_side, "MOST_RECORDS", len(worlds.A_ROWS) - 1)
         assert isinstance(refused(both[0]), DataError)
     small = Budget(Cost(Fraction("0.01"), Fraction("1e-9")))
-    Ledger(both[0].state.database).set_budget(worlds.ACCOUNT, small)
+    Ledger(both[0].state.store).set_budget(worlds.ACCOUNT, small)
     assert isinstance(refused(both[0]), BudgetError)
 
 

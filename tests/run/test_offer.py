@@ -30,9 +30,9 @@ from accord.run.offer import Offer, describe, make_offer
 from accord.run.remembered import Remembered, remember
 from accord.run.request import Output, Request, Resumption, WorkerChoice, request_again, store
 from accord.side import Side
-from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
 from accord.state.manifest import Manifest, decode_manifest
+from accord.state.store import Store
 from accord.table.layout import Layout
 from tests.protocols.worlds import Rows, agreement, records, routed
 from tests.run import faults
@@ -127,7 +127,7 @@ def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    made = Ledger(Database(tmp_path))
+    made = Ledger(Store(tmp_path))
     made.set_budget("set", Budget(None, 3))
     return made
 

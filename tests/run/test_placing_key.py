@@ -12,7 +12,7 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.entropy import System
-from accord.errors import DamagedError, UsageError
+from accord.errors import DamagedError
 from accord.notices import tell_nobody
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
@@ -23,10 +23,9 @@ from accord.run.inspection import inspect_state
 from accord.run.link import get_ready
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
-from accord.state.backup import write_copy
+from accord.state.copies import restore_copy, write_copy
 from accord.state.folder import open_state
-from accord.state.placing_key import find_placing_key
-from accord.state.restore import restore_copy
+from accord.state.installation import find_placing_key
 from tests.run import faults
 from tests.run.faults import Office, Wire
 from tests.state.damage import NOW, change
@@ -150,48 +149,33 @@ def test_whole_runs_find_the_same_pairs_as_one_that_was_cut(both: dict[Side, Off
     assert both[Side.A].out.read_bytes() == found
 
 
-def keep(office: Office) -> Path:
-    path = office.data.with_name("copy.tar")
-    assert write_copy(office.state, path, NOW, force=True).faults == ()
-    return path
-
-
-def restore(office: Office, path: Path, force: bool = False) -> Any:
-    found = restore_copy(office.state.folder, path, NOW, force=force)
+def restore(office: Office, path: Path, force: bool = False) -> None:
+    restore_copy(office.state, path, NOW, force=force)
     office.state = open_state(office.state.folder, {})
-    assert inspect_state(office.state).damages == []
-    return found
+    assert inspect_state(office.state).damages == ()
 
 
-def test_a_copy_brings_the_key_back_and_an_older_one_takes_what_is_here(
-    office: Office, tmp_path: Path
-) -> None:
-    early = keep(office).rename(tmp_path / "early.tar")
+def test_a_copy_brings_the_key_back(office: Office, tmp_path: Path) -> None:
+    """The key is that of the copy, also where another is here."""
     first = placed(office)
-    path = keep(office)
+    write_copy(office.state, tmp_path / "copy")
     shutil.rmtree(office.state.folder)
-    restore(office, path)
-    assert placed(office) == first
-    with pytest.raises(UsageError):
-        restore(office, early)
-    assert not restore(office, early, force=True).forgotten.placing_key
+    restore(office, tmp_path / "copy")
     assert placed(office) == first
     other = crowd(tmp_path / "other")[Side.A]
     theirs = placed(other)
-    assert restore(office, keep(other), force=True).forgotten.placing_key
+    write_copy(other.state, tmp_path / "theirs")
+    restore(office, tmp_path / "theirs")
     assert placed(office) == theirs != first
 
 
 def test_a_key_is_drawn_once_where_records_are_placed_and_never_replaced(office: Office) -> None:
     get_ready(office.request(agreement=faults.agreement("plain")), office.state, tell_nobody)
-    with office.state.database.reading() as state:
-        assert state.register.placing_key is None
-    made = {find_placing_key(open_state(office.state.folder, {}).database, System()) for _ in range(3)}
+    with office.state.store.reading() as state:
+        assert not state.has("part", "name = 'placing key'")
+    made = {find_placing_key(open_state(office.state.folder, {}).store, System()) for _ in range(3)}
     assert len(made) == 1
-    with office.state.database.reading() as state:
-        digest = state.register.placing_key
-    change(office.state, "contents", "content", f"WHERE digest = x'{digest}'")
-    office.state = open_state(office.state.folder, {})
+    change(office.state, "part", "content", "WHERE name = 'placing key'")
     assert inspect_state(office.state).damages
     with pytest.raises(DamagedError):
         placed(office)

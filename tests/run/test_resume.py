@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -31,7 +33,7 @@ from accord.errors import (
     UnequalError,
     UsageError,
 )
-from accord.notices import Mended, Notice, tell_nobody
+from accord.notices import tell_nobody
 from accord.peer.channel import TlsChannel
 from accord.peer.connection import _name_partner
 from accord.peer.frames import Reason
@@ -44,8 +46,7 @@ from accord.run.stages import begin
 from accord.secure.party import Send
 from accord.side import Side
 from accord.spill import Scratch, Spilled, _failed
-from accord.state.files import write_private
-from accord.state.journal import TAG, FileJournal
+from accord.state.journal import StoredJournal
 from accord.state.ledger import Ledger
 from accord.state.runs import (
     StoredRun,
@@ -54,13 +55,14 @@ from accord.state.runs import (
     find_unfinished,
     list_runs,
     open_run,
-    remove_leftovers,
 )
+from accord.state.store import Store
 from accord.table.layout import Layout
 from tests.fields.made_ids import read_made
 from tests.run import faults, processes
 from tests.run.faults import EXPECTED, Line, Office, Wire, cut_run
 from tests.run.processes import Fault, Meeting, meet
+from tests.state.damage import change
 
 pytestmark = pytest.mark.usefixtures("quick")
 Meddle = Callable[[Office, StoredRun], None]
@@ -69,15 +71,13 @@ Meddle = Callable[[Office, StoredRun], None]
 # -- what does not fit ---------------------------------------------------------------------------------------
 
 
-def write_journal(content: bytes | None) -> Meddle:
-    """Another journal of the run, or none."""
+def damage_step(office: Office, run: StoredRun) -> None:
+    change(office.state, "step", "content", "WHERE number = 1")
 
-    def meddle(office: Office, run: StoredRun) -> None:
-        (run.path / "journal").unlink()
-        if content is not None:
-            write_private(run.path / "journal", content)
 
-    return meddle
+def lose_step(office: Office, run: StoredRun) -> None:
+    with closing(sqlite3.connect(office.state.store.path)) as db, db:
+        db.execute("DELETE FROM step WHERE number = 1")
 
 
 def change_wire(office: Office, run: StoredRun) -> None:
@@ -99,10 +99,8 @@ UNFIT: dict[str, tuple[Meddle, type[AccordError]]] = {
     "of another version": (change_wire, NotResumedError),
     "with other noise than the ledger keeps": (change_counts, StateError),
     "whose noise was forgotten": (forget_noise, StateError),
-    "with an empty journal": (write_journal(b""), DamagedError),
-    "with a journal that is cut in its head": (write_journal(TAG[:10]), DamagedError),
-    "with another file": (write_journal(b"x"), DamagedError),
-    "without a journal": (write_journal(None), DamagedError),
+    "with a damaged step": (damage_step, DamagedError),
+    "without one of its steps": (lose_step, DamagedError),
 }
 
 
@@ -140,8 +138,8 @@ def test_a_new_run_finds_the_one_that_waits(tmp_path: Path) -> None:
 def test_a_partner_that_comes_back_with_other_slots_is_refused(tmp_path: Path) -> None:
     """Also where the cut came after our counts were sent and before the partner opened its own."""
     both = faults.offices(tmp_path)
-    # Hello, size, commitments; then come the counts.
-    faults.link(both, Wire(to={Side.A: 3}))
+    # Hello, size, standing, commitments; then come the counts.
+    faults.link(both, Wire(to={Side.A: 4}))
     name = faults.the_run(both)
     run = open_run(both[Side.B].state, name)
     slots = run.slots()
@@ -166,8 +164,8 @@ def test_a_partner_that_comes_back_with_another_size_is_refused(tmp_path: Path) 
 def test_a_partner_that_lost_its_steps_is_refused(tmp_path: Path) -> None:
     """It asks for more than an honest one can lack, and learns none of it again."""
     both, name = cut_run(tmp_path)
-    path = both[Side.B].state.run(name) / "journal"
-    path.write_bytes(TAG)
+    with both[Side.B].state.store.writing() as state:
+        state.drop("step", "run = ?", name)
     before = faults.stored(both[Side.A], name)
     wire = Wire()
     assert isinstance(faults.resume(both, name, wire)[Side.A], PeerError)
@@ -180,7 +178,7 @@ def refuse_charges(patch: pytest.MonkeyPatch, office: Office) -> None:
     real = Ledger.charge
 
     def charge(ledger: Ledger, *given: Any) -> Any:
-        if ledger._database is office.state.database:
+        if ledger._store is office.state.store:
             raise StateError(path="", reason="", mend="")
         return real(ledger, *given)
 
@@ -214,30 +212,13 @@ def test_a_partner_that_stops_before_it_is_ready_takes_no_run_away(tmp_path: Pat
 
 
 def test_what_a_kill_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
-    """Files of a run, and runs that were never begun; a folder that begins with a dot is somebody else's. A
-    run that the database does not know ends all linkage: its copy is older, and noise would be drawn anew."""
+    """A folder that begins with a dot is somebody else's."""
     both, name = cut_run(tmp_path)
     state = both[Side.A].state
     (state.run(name) / ".folder").mkdir(mode=0o700)
     (state.run(name) / ".left").touch(mode=0o600)
-    for journal in ("journal", ".journal.4711"):
-        write_private(state.create_run(f"left{len(journal)}") / journal, TAG)
-    assert remove_leftovers(state) == ["left13", "left7"]
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
     assert {path.name for path in state.run(name).glob(".*")} == {".folder"}
-    state.run(name).rename(state.run("another"))
-    with pytest.raises(StateError, match="another"):
-        remove_leftovers(state)
-
-
-def test_a_torn_answer_is_dropped_and_told(tmp_path: Path) -> None:
-    both, name = cut_run(tmp_path, 42)
-    (step,) = {open_run(o.state, name).steps() for o in both.values()}
-    path, told = both[Side.A].state.run(name) / "journal", list[Notice]()
-    path.write_bytes(path.read_bytes()[:-1])
-    with faults.resuming(both, name, tell=told.append) as parties:
-        faults.require_done(faults.drive(parties, Wire()), both, EXPECTED["greedy"])
-    assert [notice for notice in told if isinstance(notice, Mended)] == [Mended(name, step)]
 
 
 def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
@@ -271,11 +252,14 @@ def test_a_partner_that_says_it_kept_the_intersection_does_not_ask_again(
     """One's own journal decides: a partner that resumes with any number of steps is refused."""
     both, name = cut_run(tmp_path, 17, "psi")
     assert [open_run(o.state, name).steps() for o in both.values()] == [1, 1]
-    path, real = both[liar].state.run(name) / "journal", FileJournal.steps
-    assert isinstance(real, property)
-    monkeypatch.setattr(
-        FileJournal, "steps", property(lambda self: 2 if self._path == path else real.__get__(self))
-    )
+    path, real = both[liar].state.store.path, StoredJournal.__init__
+
+    def claim(self: StoredJournal, store: Store, run: str) -> None:
+        real(self, store, run)
+        self.steps += store.path == path
+
+    monkeypatch.setattr(StoredJournal, "__init__", claim)
+    monkeypatch.setattr(StoredJournal, "require_whole", lambda journal: None)
     assert isinstance(faults.resume(both, name)[liar.other], RefusedError)
 
 
@@ -370,10 +354,10 @@ def test_a_run_with_little_memory(kind: str, tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Spilled, "write", noted)
     faults.require_done(faults.link(both), both, EXPECTED[kind])
-    assert "journal" in seen
+    assert "state.sqlite" in seen
     assert not [name for name in seen if name.startswith((".", "tmp"))]
     for office in both.values():
-        assert {name.split("-")[0] for name in names(office)} == {"journal", "lock", "receipt"}
+        assert {name.split("-")[0] for name in names(office)} == {"lock", "receipt"}
 
 
 @pytest.mark.parametrize("kind", ["greedy", pytest.param("plain", marks=pytest.mark.slow)])

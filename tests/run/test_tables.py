@@ -154,7 +154,7 @@ def refused(folder: Path, out: Any, **more: Any) -> str:
         link(data, agreement(), confirm=never, out=out, **given | more)
     assert isinstance(caught.value, OutputError)
     assert caught.value.__cause__ is None
-    assert not Ledger(office.state.database).runs()
+    assert not Ledger(office.state.store).runs()
     return str(caught.value)
 
 

@@ -58,7 +58,7 @@ def introduce(folder: Path, agreed: Agreement) -> tuple[Organisation, Organisati
     for side in Side:
         state = open_state(folder / f"state-{side.value}", {})
         made.append(Organisation(side, state, make_identity(state, agreed.party(side), NOW)))
-        Ledger(state.database).set_budget(ACCOUNT, Budget())
+        Ledger(state.store).set_budget(ACCOUNT, Budget())
     for own, other in ((made[0], made[1]), (made[1], made[0])):
         add_partner(own.state, agreed.party(other.side), other.card)
     return made[0], made[1]
@@ -147,6 +147,6 @@ def in_threads(*works: Callable[[], Any]) -> tuple[Any, ...]:
 def untouched(*organisations: Organisation) -> bool:
     """Nothing was charged and no run was begun."""
     return all(
-        not Ledger(own.state.database).runs() and not list(own.state.folder.glob("runs/*"))
+        not Ledger(own.state.store).runs() and not list(own.state.folder.glob("runs/*"))
         for own in organisations
     )

@@ -19,8 +19,8 @@ import numpy as np
 from accord.errors import BudgetError
 from accord.privacy.events import Cost, Event, Promise
 from accord.privacy.release import Snapshot
-from accord.state.database import Database
 from accord.state.ledger import Ask, Ledger
+from accord.state.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TENTH = Promise(Cost(Fraction(1, 10), Fraction(1, 10**9)))
@@ -48,7 +48,7 @@ def charge(ledger: Ledger, run: str, key: str) -> list[int]:
 def go_on(folder: Path, name: str) -> None:
     """Charge releases that all have, and in turn some of its own, until refused. Prints each run and its
     noise once it is answered."""
-    ledger, i = Ledger(Database(folder)), 0
+    ledger, i = Ledger(Store(folder)), 0
     sys.stdin.readline()
     with suppress(BudgetError):
         while True:
@@ -68,7 +68,7 @@ def _fork(folder: Path, run: str, at: int) -> tuple[bool, list[Any]]:
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        ledger = Ledger(Database(folder))
+        ledger = Ledger(Store(folder))
         count = _kill_at(at)
         noise = charge(ledger, run, run)
         os.write(writer, json.dumps([count(), noise]).encode())

@@ -21,7 +21,7 @@ def flip(content: bytes, at: int = -1, bits: int = 1) -> bytes:
 
 def change(state: State, table: str, column: str, where: str, new: Callable[[bytes], object] = flip) -> None:
     """Change one cell of the database."""
-    with closing(sqlite3.connect(state.database.path)) as db, db:
+    with closing(sqlite3.connect(state.store.path)) as db, db:
         ((old,),) = db.execute(f"SELECT {column} FROM {table} {where}").fetchall()  # noqa: S608
         db.execute(f"UPDATE {table} SET {column} = ? {where}", (new(old),))  # noqa: S608
 

@@ -26,8 +26,8 @@ from accord.errors import AccountError, BudgetError, DamagedError, SnapshotError
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, AllPairs, Cost, ExactAnswer, Intersection
 from accord.state.accounts import accounts, set_budget
-from accord.state.database import Database
-from accord.state.ledger import Ledger, RunParts
+from accord.state.ledger import MANIFEST, Ledger, RunParts
+from accord.state.store import Store
 from tests.spent import SpentError
 from tests.state.charges import NOW, PURE, TENTH, ask, charge
 
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
     """With two accounts, neither limited."""
-    made = Ledger(Database(path.parent))
+    made = Ledger(Store(path.parent))
     made.set_budget("d", Budget())
     made.set_budget("e", Budget())
     return made
@@ -61,14 +61,14 @@ def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> No
     assert charged.cost == TENTH.cost
     shown = f"{replace(asked, place=b'secret')!r} {charged!r} {ledger.runs()!r}"
     assert not any(secret in shown for secret in ("secret", "content", "[4, 0, 7]", "4, 0"))
-    database = Database(path.parent)
-    (row,) = Ledger(database).runs()
+    store = Store(path.parent)
+    (row,) = Ledger(store).runs()
     assert (row.run, row.dataset, row.partner, row.agreement) == ("r1", "d", "p", b"agreement")
     assert (row.key, row.snapshot, row.uncovered, row.drawing) == (asked.key, "s", 3, 1)
     assert (row.event, row.cost, row.paid, row.at) == (TENTH, TENTH.cost, True, NOW)
     assert (row.stored, row.kept) == (True, True)
-    with database.reading() as state:
-        assert state.register.runs["r1"].manifest == {"bins": 3}
+    with store.reading() as state:
+        assert json.loads(state.content("part", "r1", MANIFEST) or b"") == {"bins": 3}
 
 
 def test_a_release_is_drawn_and_charged_once_also_for_another_partner(ledger: Ledger) -> None:
@@ -137,7 +137,7 @@ def test_limits_are_kept_exactly_and_changed_in_one_transaction(ledger: Ledger, 
     """What one process changes, another that changes something else does not write back."""
     limit = Budget(Cost(Fraction(1, 3), Fraction(1, 2**40)), 7)
     ledger.set_budget("d", limit)
-    other = Ledger(Database(path.parent))
+    other = Ledger(Store(path.parent))
     assert other.budgets() == {"d": limit, "e": Budget()}
 
     def lower(old: Budget | None) -> Budget:
@@ -147,7 +147,7 @@ def test_limits_are_kept_exactly_and_changed_in_one_transaction(ledger: Ledger, 
         return Budget(Cost(Fraction(1), Fraction(0)), old.runs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("accord.state.log.PATIENCE_SECONDS", 0.01)
+        patch.setattr("accord.state.store.PATIENCE_SECONDS", 0.01)
         ledger.change_budget("D", lower)
     assert set_budget("d", runs=9, state=path.parent) == Budget(Cost(Fraction(1), Fraction(0)), 9)
     ledger.set_budget("D", Budget(None, 1))
@@ -224,7 +224,7 @@ def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("name", ["North Clinic", "north clinic", "NORTH  CLINIC", "Ｎorth Clinic"])
 def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
-    ledger = Ledger(Database(path.parent))
+    ledger = Ledger(Store(path.parent))
     ledger.set_budget("North Clinic", Budget(TENTH.cost))
     assert ledger.find_account(name) == "North Clinic"
     ledger.charge(ask("r1", dataset=name), giving(4), NOW)
@@ -235,7 +235,7 @@ def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
 
 
 def test_an_account_that_was_not_made_is_refused(path: Path) -> None:
-    ledger = Ledger(Database(path.parent))
+    ledger = Ledger(Store(path.parent))
     unknown = [ask("r1", dataset="pateints", event=event) for event in (TENTH, AllPairs())]
 
     def require_refused(use: Callable[..., object], *given: object) -> None:
@@ -294,7 +294,7 @@ def test_names_that_make_no_sense_are_refused(ledger: Ledger) -> None:
 def test_damaged_noise_is_not_released_again(ledger: Ledger, path: Path) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE contents SET content = x'00' WHERE CAST(content AS TEXT) LIKE 'accord noise%'")
+        db.execute("UPDATE part SET content = x'00' WHERE name = 'noise'")
     db.close()
     for again in (lambda: ledger.quote(ask("offer")), lambda: ledger.charge(ask("r2"), never, NOW)):
         with pytest.raises(DamagedError):
@@ -329,7 +329,7 @@ def start(mode: str, folder: Path, argument: object) -> subprocess.Popen[str]:
 
 
 def open_ledger(folder: Path, epsilon: int) -> Ledger:
-    ledger = Ledger(Database(folder))
+    ledger = Ledger(Store(folder))
     ledger.set_budget("d", Budget(Cost(Fraction(epsilon), Fraction(0))))
     return ledger
 

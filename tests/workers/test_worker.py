@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import socket
+import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -18,12 +19,12 @@ import pytest
 from accord.errors import StoppedError
 from accord.notices import Notice
 from accord.peer import port as ports
-from accord.peer.connect import HostPort, make_context
+from accord.peer.connect import HostPort
 from accord.peer.port import open_port
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 from accord.secure.circuit_text import encode_circuit
-from accord.workers import messages, routing, worker
+from accord.workers import messages, routing
 from accord.workers.messages import Cause, Failure, Job, Kind, Meet, Message, Start
 from accord.workers.relay import Relay, call_relay
 from accord.workers.routing import TAG, encode_token, make_token, route
@@ -46,8 +47,8 @@ def test_the_key_of_a_worker_is_in_memory_or_gone_at_once(
         pytest.skip("this system has no files in memory")
     seen: list[Path] = []
 
-    def make(kind: int, state: Any, card: Any) -> Any:
-        own = state.identity
+    def load(context: ssl.SSLContext, path: str) -> None:
+        own = Path(path)
         assert SECRET in own.read_bytes()
         if in_memory:
             assert os.path.realpath(own).startswith("/memfd:identity")
@@ -55,13 +56,14 @@ def test_the_key_of_a_worker_is_in_memory_or_gone_at_once(
         else:
             assert own.stat().st_mode & 0o777 == 0o600
         seen.append(own)
-        return make_context(kind, state, card)
+        load_cert_chain(context, path)
 
+    load_cert_chain = ssl.SSLContext.load_cert_chain
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(worker, "make_context", make)
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", load)
     # What others have left is closed now, and not meanwhile.
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))

@@ -10,7 +10,9 @@ import gc
 import io
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Annotated
@@ -100,6 +102,9 @@ def main(program: str | None = None) -> None:
     # What is imported stays: to look through it again and again for garbage takes a tenth of every start.
     gc.set_threshold(50_000)
     _show_log()
+    # `systemctl stop` is no cut: the partner hears that this side was stopped, as with Ctrl-C.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app(prog_name=program)
     except AccordError as error:

@@ -72,7 +72,7 @@ def _spent(actor: Actor, account_name: str) -> str:
     from accord.state.accounts import account
     from accord.state.ledger import Ledger
 
-    return describe_cost(account(account_name, Ledger(actor.state.database).runs(), {}).spent)
+    return describe_cost(account(account_name, Ledger(actor.state.store).runs(), {}).spent)
 
 
 def words(agreement: Agreement, figures: Figures) -> str:

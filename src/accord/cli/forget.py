@@ -44,7 +44,7 @@ def forget(
     from accord.state.runs import hold
 
     opened = open_state(named_state(context), os.environ, new=False)
-    ledger = Ledger(opened.database)
+    ledger = Ledger(opened.store)
     if not force:
         for entry in ledger.runs():
             if entry.run == run and entry.kept and (lost := _lost(entry)):
@@ -79,19 +79,14 @@ def _require_readable(state: State, run: str) -> None:
     from accord.errors import StateError, UsageError
     from accord.state.runs import open_run
 
-    if run not in _begun(state):
-        return
+    with state.store.reading() as read:
+        begun = read.has("part", "owner = ? AND name = ?", run, "agreement")
     try:
-        open_run(state, run).steps()
+        if begun:
+            open_run(state, run)
     except StateError as error:
         raise UsageError(
             problem=f"{run} cannot be read: {error.reason}. `accord state check` says what is damaged, and "
             "`accord state restore` may mend it from a copy; not once it is forgotten. Add --force to forget "
             "it anyway."
         ) from None
-
-
-def _begun(state: State) -> set[str]:
-    """The runs that are kept with more than a charge."""
-    with state.database.reading() as read:
-        return {run.name for run in read.register.runs.values() if run.kept and "agreement" in run.contents}

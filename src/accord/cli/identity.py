@@ -110,6 +110,25 @@ def remove(
     say(f"{name}: removed.")
 
 
+@partner.command(epilog=example("accord partner acknowledge south-shop"))
+def acknowledge(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The partner.", show_default=False),
+    ],
+) -> None:
+    """Say that state was lost, here or at this partner's.
+
+    The next run with this partner begins although one of you goes on from an older state, if both of you say
+    so. Whose state was lost first counts by hand what was spent since: nothing else knows it.
+    """
+    from accord.peer.partners import acknowledge as say_so
+
+    say_so(_open(named_state(context), new=False), name)
+    say(f"{name}: the next run begins also with an older state, if {name} acknowledges it, too.")
+
+
 def _open(state: Path | None, *, new: bool = True) -> State:
     from accord.state.folder import open_state
 

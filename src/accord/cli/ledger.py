@@ -137,7 +137,7 @@ def open_ledger(state: Path | None, *, new: bool = True) -> Ledger:
     from accord.state.folder import open_state
     from accord.state.ledger import Ledger
 
-    return Ledger(open_state(state, os.environ, new=new).database)
+    return Ledger(open_state(state, os.environ, new=new).store)
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:

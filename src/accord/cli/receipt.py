@@ -52,7 +52,7 @@ def receipt(
     place = None if out is None else find_table(out)
     if place is not None and trusted:
         _require_output(opened, state, place)
-    _require_own_log(opened, state)
+    _require_known(opened, state)
     if as_json:
         checks = {"signers": signers, "output_checked": place is not None and trusted}
         # In ASCII: a column's name may hold what steers a terminal.
@@ -113,21 +113,20 @@ def _say_end(which: str, state: State) -> None:
         say(f"Pairs        {found}")
 
 
-def _require_own_log(receipt: Receipt, state: State) -> None:
-    """Raise where one's own side signed with a log that has more in it than the one that is here."""
+def _require_known(receipt: Receipt, state: State) -> None:
+    """Raise where one's own side signed for a run of which nothing is known here."""
     from accord.errors import StateError
     from accord.peer.identity import own_card
 
-    own = own_card(state)
-    for side, card in receipt.cards.items():
-        with state.database.reading() as opened:
-            link = bytes.fromhex(receipt.facts["parties"][side.value]["log"])
-            if own is not None and card.der == own.der and not opened.has(link):
-                raise StateError(
-                    path=state.database.path,
-                    reason="it does not have what you had signed this receipt with, so it is an older copy",
-                    mend="Restore the latest one: what was spent since is not in it.",
-                )
+    own, run = own_card(state), receipt.facts["run"]
+    with state.store.reading() as opened:
+        known = opened.has("run", "name = ? AND charge IS NOT NULL", run)
+    if not known and own is not None and own.der in (card.der for card in receipt.cards.values()):
+        raise StateError(
+            path=state.store.path,
+            reason=f"it does not know the run {run}, whose receipt you had signed, so it is an older copy",
+            mend="Restore the latest one: what was spent since is not in it.",
+        )
 
 
 def _require_output(receipt: Receipt, state: State, out: Place) -> None:

@@ -145,6 +145,7 @@ def _state(run: StoredRun) -> str:
     words = {
         "most_matches": "ended by most_matches",
         "no_table": "closed: no table held its values",
+        "cut": "closed: it was cut where it may not go on",
         "unequal": "closed: the two sides did not compute the same, or one broke off",
     }
     state = words.get(known.state, known.state)

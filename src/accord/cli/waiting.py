@@ -3,8 +3,9 @@
 For timers, which start the same command on both sides whatever became of the last run. A side knows only its
 own half of that: a run may wait here and be done there, or never have been kept there. So where the partner
 turns out to do something else, both decide once more, each by what it has heard, and come to the same;
-nothing is sent before they agree. Nobody is there to wonder about a run that is cut again and again, so after
-a few times it is left to a person.
+nothing is sent before they agree. Where a run may not go on, as an intersection in its midst, both begin
+anew. Nobody is there to wonder about a run that is cut again and again, so after a few times it is left to a
+person.
 """
 
 from __future__ import annotations
@@ -57,6 +58,23 @@ class Wanted:
             return run if self._fits(run.manifest) else None
         return None
 
+    def is_cut(self, name: str) -> bool:
+        """Whether it was cut where it may not go on."""
+        run = self.known(name)
+        return run is not None and run.manifest.ended == "cut"
+
+    def require_few_cut(self) -> None:
+        """Raise where so many were cut that somebody should ask why."""
+        from accord.state.runs import list_runs
+
+        found, _ = list_runs(self.state)
+        cut = [run for run in found if self._fits(run.manifest) and run.manifest.ended == "cut"]
+        if len(cut) >= UNATTENDED:
+            raise NotResumedError(
+                problem=f"{len(cut)} runs with {self.partner} were cut where they may not go on. Find out "
+                "why. Remove them with `accord forget`, then run `accord link` again."
+            )
+
     def _fits(self, run: Manifest) -> bool:
         named = self.dataset is None or fold_name(run.dataset) == fold_name(self.dataset)
         same = (run.partner, run.agreement) == (self.partner, self.agreement)
@@ -86,6 +104,12 @@ def resume_or_link(runs: Wanted, start: Callable[[], Linked], go_on: Callable[[s
     except OtherRunError as error:
         say(as_options(f"accord: {error}"), err=True)
         again = reconsider(runs, mine, error.theirs)
+    except NotResumedError as error:
+        if mine is None or not runs.is_cut(mine):
+            raise
+        runs.require_few_cut()
+        say(as_options(f"accord: {error}"), err=True)
+        return attempt(None)
     if mine and again is None and (given_up := runs.known(mine)):
         # It would be tried every time, and be refused as soon as the table has changed.
         with given_up.lock():

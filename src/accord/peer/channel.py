@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord.arguments import require_seconds
-from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.errors import AccordError, ConnectionLostError, OwnOlderStateError, PeerError, StoppedError
 from accord.peer.encryption import PACKET, Decrypter, Encrypter, Keys
 from accord.peer.frames import HEADER, Frame, Kind, Reason, decode_header, decode_reason, encode_header
 from accord.secure.party import Buffer
@@ -89,6 +89,7 @@ class TlsChannel:
     ) -> None:
         self.sent = self.received = self._written = 0
         self.run = ""
+        self._once = False
         """The run that this connection serves, once it is on disk."""
         self._heard = False
         """Whether the partner has said anything in this run: if not, it may not have stored it."""
@@ -167,14 +168,19 @@ class TlsChannel:
         problem = self._problem or ""
         return PeerError(problem=problem) if self._is_fault else self.lost(problem)
 
-    def started(self, run: str) -> None:
-        """From now on there is something to go on with."""
-        self.run, self._heard = run, False
+    def started(self, run: str, once: bool = False) -> None:
+        """From now on there is something to go on with; if it goes on at all, of a run that asks `once`."""
+        self.run, self._heard, self._once = run, False, once
 
     @property
     def _mend(self) -> str:
         if not self.run:
             return NOTHING_CHARGED
+        if self._once:
+            return (
+                f"What was done is kept: `accord resume {self.run}` on both sides goes on, unless its "
+                "questions were cut. Then both run `accord link` again: it costs nothing and counts as a run."
+            )
         if not self._heard:
             return (
                 f"Your side is kept: continue with `accord resume {self.run}` on both sides. If "
@@ -255,7 +261,8 @@ class TlsChannel:
         mend = self._mend
         if self.run and reason.ends:
             mend = f"{_FOR_GOOD[reason]}{_LINK_AGAIN}"
-        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend, ends=reason.ends)
+        kind = OwnOlderStateError if reason is Reason.OLDER else StoppedError
+        raise kind(partner=self._partner, reason=reason.words, mend=mend, ends=reason.ends)
 
     def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:
         """Fill the view from what was received by then.

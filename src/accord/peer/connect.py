@@ -7,23 +7,25 @@ no host name: a partner is who holds the key, wherever it connects from.
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, TypeVar
+from tempfile import NamedTemporaryFile
+from typing import TypeVar
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
 from accord.notices import Tell, Waiting
 from accord.peer.encryption import Ends, Keys, agree_on_keys
-from accord.peer.identity import Card
+from accord.peer.identity import Card, require_identity
 from accord.secure.party import Buffer, run
+from accord.state.folder import State
 
 T = TypeVar("T")
 _HANDSHAKE_SECONDS = 45.0
@@ -33,13 +35,6 @@ _TELL_SECONDS = 30.0
 WELCOME = b"\x06"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})")
 ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
-
-
-class Identified(Protocol):
-    """Who has a key and a card in a file."""
-
-    @property
-    def identity(self) -> Path: ...
 
 
 @dataclass(frozen=True)
@@ -74,14 +69,14 @@ def _tell_port(text: str, argument: str) -> str:
 
 
 def connect(
-    address: HostPort, state: Identified, card: Card, partner: str, wait: float, tell: Tell
+    address: HostPort, state: State, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """Connect to the partner, which may not listen yet, also behind a tunnel that is there already.
 
     Whatever does not come to a card is tried again until the wait is over; a card that is not the partner's,
     or a partner that does not want ours, ends it at once.
     """
-    context = make_context(ssl.PROTOCOL_TLS_CLIENT, state, card)
+    context = make_context(ssl.PROTOCOL_TLS_CLIENT, require_identity(state), card)
     return keep_calling(address, context, card, partner, wait, tell)
 
 
@@ -246,8 +241,8 @@ def set_options(plain: socket.socket) -> None:
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
-def make_context(kind: int, state: Identified, card: Card | None) -> ssl.SSLContext:
-    """TLS 1.3 with one's own identity, for a partner with this card: without one, nobody is trusted yet."""
+def make_context(kind: int, identity: bytes, card: Card | None) -> ssl.SSLContext:
+    """TLS 1.3 with an identity, for a partner with this card. Without a card nobody is trusted yet."""
     context = ssl.SSLContext(kind)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
     # The card is the anchor; a host name would say nothing about who answers.
@@ -256,10 +251,27 @@ def make_context(kind: int, state: Identified, card: Card | None) -> ssl.SSLCont
     context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     if card is not None:
         trust(context, card)
-    context.load_cert_chain(state.identity)
+    with _in_a_file(identity) as file:
+        context.load_cert_chain(file)
     if kind == ssl.PROTOCOL_TLS_SERVER:
         context.num_tickets = 0
     return context
+
+
+@contextmanager
+def _in_a_file(content: bytes) -> Iterator[str]:
+    """A key as OpenSSL takes it, from a file only: in memory, where nobody finds it on a disk, or where there
+    is no such thing one that is 0600 and gone at once."""
+    if hasattr(os, "memfd_create"):
+        with os.fdopen(os.memfd_create("identity"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with NamedTemporaryFile() as named:
+            named.write(content)
+            named.flush()
+            yield named.name
 
 
 def trust(context: ssl.SSLContext, card: Card) -> None:

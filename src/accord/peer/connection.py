@@ -21,6 +21,7 @@ from accord.errors import (
     InterruptedEarlyError,
     InterruptedRunError,
     NoTableError,
+    OlderStateError,
     OutputError,
     PeerError,
     RefusedError,
@@ -38,7 +39,7 @@ from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connect import connect, exchange_keys, parse_address
 from accord.peer.encryption import Ends
 from accord.peer.frames import Reason
-from accord.peer.identity import Card
+from accord.peer.identity import Card, require_identity
 from accord.peer.listener import listen, wait_for_partner
 from accord.peer.port import try_listening
 from accord.state.folder import State
@@ -60,6 +61,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (TooManyMatchesError, Reason.BOUND),
     (NoTableError, Reason.NO_TABLE),
     (UnequalError, Reason.UNEQUAL),
+    (OlderStateError, Reason.OLDER),
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
@@ -106,7 +108,7 @@ def open_channel(
     `port` is one that is open already where this side listens, and that stays open.
     """
     # What it is now is what TLS shows, though it may be renewed while this side waits.
-    ends = Ends(state.identity.read_bytes(), card, partner, listens=not reach.connect)
+    ends = Ends(require_identity(state), card, partner, listens=not reach.connect)
     if port is not None:
         found = wait_for_partner(port, state, card, partner, reach.wait, tell)
     elif reach.listen:

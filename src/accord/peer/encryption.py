@@ -80,7 +80,7 @@ class Ends:
     """Who is to be at the two ends of a connection, and which end is one's own."""
 
     identity: bytes
-    """One's own key and card, as the bytes of an identity file."""
+    """One's own key and card."""
     card: Card
     """The partner's."""
     partner: str

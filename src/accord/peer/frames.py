@@ -43,6 +43,7 @@ class Reason(IntEnum):
     BOUND = 9
     NO_TABLE = 10
     UNEQUAL = 11
+    OLDER = 12
 
     @property
     def words(self) -> str:
@@ -66,6 +67,7 @@ _WORDS = {
     Reason.BOUND: "more of its records match than the agreement lets it show",
     Reason.NO_TABLE: "by chance, no table holds its values",
     Reason.UNEQUAL: "what the two sides computed is not the same",
+    Reason.OLDER: "your state is older than one that it saw",
 }
 
 _ENDS: dict[Reason, Ending] = {

@@ -1,7 +1,7 @@
 """What two parties tell each other before anything about their tables: sans-IO, like every party.
 
     1  hello      256 bytes: version, side, agreement digest, a nonce, a digest of how texts are read here,
-                  how many workers this side wants;
+                  how many workers this side wants, and what it states of its runs with this partner;
                   for a run that is resumed also its name, how many steps are kept, and the commitments
                   again, if it was charged. Who listens speaks first.
     2  if the digests differ: both agreements, which hold no secret, so that both can show what differs;
@@ -29,14 +29,16 @@ from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.parts.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
+from accord.state.witness import Standing
 
-WIRE = 4
+WIRE = 5
 HELLO = 256
 NONCE = 32
 NO_RUN = ""
 NO_COMMITMENTS = bytes(COMMITMENT)
 MAGIC = b"accord\r\n"
-_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32sHB")
+_MOST_RUNS = 1 << 63
+_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32sHBQ32sB")
 _MOST_LINES = 50
 _LONGEST_LINE = 400
 _RUN_TAG = b"accord run 1\n"
@@ -63,6 +65,7 @@ class Hello:
     texts: bytes = field(default_factory=texts_digest, repr=False)
     """What this side's libraries make of fixed texts."""
     wish: Wish = Wish(1, always=True)
+    standing: Standing = field(default_factory=Standing)
 
 
 def encode_hello(hello: Hello) -> bytes:
@@ -79,24 +82,26 @@ def encode_hello(hello: Hello) -> bytes:
         hello.texts,
         hello.wish.count,
         hello.wish.always,
+        hello.standing.runs,
+        hello.standing.link,
+        hello.standing.lost,
     )
     return words.ljust(HELLO, b"\0")
 
 
 def decode_hello(content: bytes, partner: str) -> Hello:
     """The hello in these bytes."""
-    magic, wire, side, digest, nonce, run, steps, commitments, texts, count, always = _FIELDS.unpack_from(
-        content
-    )
+    magic, wire, side, digest, nonce, run, steps, commitments, texts, *more = _FIELDS.unpack_from(content)
+    count, always, runs, link, lost = more
     if magic != MAGIC:
         raise PeerError(problem="no hello of Accord", partner=partner)
     require_version(wire, partner)
     name = run.rstrip(b"\0")
-    odd = any(content[_FIELDS.size :]) or not count or always > 1
+    odd = any(content[_FIELDS.size :]) or not count or always > 1 or lost > 1 or runs >= _MOST_RUNS
     if odd or side not in (b"A", b"B") or not all(c in _HEX for c in name):
         raise PeerError(problem="a hello that cannot be read", partner=partner)
-    wish = Wish(count, bool(always))
-    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts, wish)
+    own = Wish(count, bool(always)), Standing(runs, link, bool(lost))
+    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts, *own)
 
 
 def require_version(wire: int, partner: str) -> None:
@@ -175,6 +180,16 @@ def exchange_sizes(records: int, partner: str) -> Party[int]:
     if size > MOST_RECORDS:
         raise RefusedError(problem=f"{partner} announces {size:,} records, more than can be linked.")
     return size
+
+
+def exchange_standings(own: Standing) -> Party[Standing]:
+    """State one's runs with the partner again, and hear what it states."""
+    yield Send(own.runs.to_bytes(8, "little") + own.link)
+    content = (yield from receive(8 + len(own.link))).tobytes()
+    runs = int.from_bytes(content[:8], "little")
+    if runs >= _MOST_RUNS:
+        raise PeerError(problem="more runs than can be counted")
+    return Standing(runs, content[8:])
 
 
 def require_same_run(own: Hello, other: Hello, partner: str) -> None:

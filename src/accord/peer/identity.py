@@ -4,7 +4,7 @@ The key is made once and never leaves the state folder. The card is a self-signe
 and the public key, no secret, and is handed to the partner by mail or on a stick. Whoever takes a card reads
 its fingerprint to the partner over the phone: a card that was exchanged on the way has another one.
 
-    <state>/identity.pem   0600   the key, then the card
+Both are kept in the state (state/installation.py): the key, then the card.
 
 A card is no authority: it vouches for itself alone and lasts five years. Its extensions satisfy the strict
 checks of RFC 5280 that newer Pythons switch on by default.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.errors import DamagedError, TrustError, UnreadableError, UsageError
-from accord.state.files import write_private
 from accord.state.folder import State
+from accord.state.installation import keep_identity, read_identity
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -63,12 +62,12 @@ def make_identity(state: State, name: str, now: datetime) -> Card:
     """
     require_name(name)
     content, card = draw_identity(name, now)
-    write_private(state.identity, content)
+    keep_identity(state.store, content)
     return card
 
 
 def draw_identity(name: str, now: datetime) -> tuple[bytes, Card]:
-    """A new key with its card, as the bytes of an identity file; and the card."""
+    """An identity, which is a new key with its card; and the card."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -90,20 +89,12 @@ def require_name(name: str) -> None:
 
 def own_card(state: State) -> Card | None:
     """The card of this installation; None before `make_identity`."""
-    try:
-        content = state.identity.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UnreadableError(
-            path=state.identity, reason=error.strerror, mend="Fix its permissions."
-        ) from None
-    _require_private(state.identity)
-    return require_whole(content, state.identity)
+    content = read_identity(state.store)
+    return None if content is None else require_whole(content, state.store.path)
 
 
 def require_whole(identity: bytes, path: Path) -> Card:
-    """The card in an identity file; raises unless the key in it is that of the card."""
+    """The card of an identity; raises unless the key in it is that of the card."""
     try:
         card = parse_card(identity[identity.find(_BEGIN_CARD) :], path)
         verify(card, signer(identity)(_PROBE), _PROBE)
@@ -125,6 +116,13 @@ def require_own_card(state: State, now: datetime) -> Card:
     if not card.begins <= now <= card.ends:
         raise TrustError(problem=f"Your own card is valid {_span(card)} only.", mend=_RENEW)
     return card
+
+
+def require_identity(state: State) -> bytes:
+    """Key and card. *Requires*: they were made."""
+    content = read_identity(state.store)
+    assert content is not None
+    return content
 
 
 def require_valid(card: Card, partner: str, now: datetime) -> None:
@@ -229,25 +227,17 @@ def _certificate(key: object, name: str, now: datetime) -> Certificate:
     )
 
 
-def _require_private(path: Path) -> None:
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise TrustError(
-            problem=f"{path} holds your key and can be read by others.",
-            mend=f"Run `chmod 600 {path}`, and consider a new identity.",
-        )
-
-
 def _span(card: Card) -> str:
     return f"from {card.begins:%Y-%m-%d} to {card.ends:%Y-%m-%d}"
 
 
 def sign(state: State, content: bytes) -> bytes:
     """A signature with the key of this installation."""
-    return signer(state.identity.read_bytes())(content)
+    return signer(require_identity(state))(content)
 
 
 def signer(identity: bytes) -> Callable[[bytes], bytes]:
-    """What signs with the key of an identity file, given its bytes; raises ValueError if that is none."""
+    """What signs with the key of an identity; raises ValueError if it has none."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key

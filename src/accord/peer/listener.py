@@ -14,7 +14,7 @@ import ssl
 from accord.errors import ConnectionLostError, TrustError
 from accord.notices import Listening, Tell
 from accord.peer.connect import ASK_CARD, ENDED, WELCOME, HostPort, make_context
-from accord.peer.identity import Card
+from accord.peer.identity import Card, require_identity
 from accord.peer.port import Acceptor, Caller, open_port
 from accord.state.folder import State
 from accord.wording import counted
@@ -32,7 +32,7 @@ def wait_for_partner(
     server: socket.socket, state: State, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """The partner's connection at this port, which stays open."""
-    context = make_context(ssl.PROTOCOL_TLS_SERVER, state, card)
+    context = make_context(ssl.PROTOCOL_TLS_SERVER, require_identity(state), card)
 
     def admit(plain: socket.socket, host: str) -> _Candidate:
         wrapped = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)

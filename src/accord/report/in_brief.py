@@ -17,6 +17,7 @@ _ENDS = {
     "closed": "was closed after wrong answers of {partner}",
     "most_matches": "ended early, since more records match than the agreement lets a side show",
     "no_table": "was closed, since by chance no table held the values of a side",
+    "cut": "was closed, since it was cut where it may not go on",
     "unequal": "was closed, since the two sides did not compute the same, or one broke off",
 }
 

@@ -54,6 +54,7 @@ def _what_happened(run: Remembered) -> Section:
         "closed": "closed, after wrong answers of the partner",
         "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
         "no_table": "closed: by chance, no table held the values of a side",
+        "cut": "closed: it was cut where it may not go on",
         "unequal": "closed: the two sides did not compute the same, or one broke off",
         "waits": "not done",
     }
@@ -95,7 +96,7 @@ def _tell_cell(cell: AnswerCell) -> str:
 
 
 def _output(run: Remembered) -> str:
-    if not run.out or run.ended in ("closed", "most_matches", "no_table", "unequal"):
+    if not run.out or run.ended in ("closed", "most_matches", "no_table", "unequal", "cut"):
         return "none was written"
     return run.out if run.ended == "done" else f"none yet; at its end {run.out}"
 

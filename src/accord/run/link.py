@@ -15,7 +15,7 @@ called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
 from accord.forecast.expected import look_ahead
 from accord.forecast.room import warn_of_room
-from accord.notices import Mended, Reading, Tell, tell_nobody
+from accord.notices import Reading, Tell, tell_nobody
 from accord.peer.channel import TlsChannel
 from accord.peer.connection import open_channel
 from accord.peer.handshake import WIRE
@@ -45,11 +45,11 @@ from accord.secure.party import run
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State
-from accord.state.journal import FileJournal
+from accord.state.installation import find_placing_key
+from accord.state.journal import StoredJournal
 from accord.state.ledger import Ledger
 from accord.state.manifest import Manifest
-from accord.state.placing_key import find_placing_key
-from accord.state.runs import StoredRun, find_unfinished, open_run, remove_leftovers
+from accord.state.runs import StoredRun, find_unfinished, open_run
 from accord.table.address import Address
 from accord.table.sources.opening import find_place
 from accord.workers.choice import WorkerSource, choose_workers
@@ -73,11 +73,11 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
     output, way = request.output, request.reach
     side = own_side(request.agreement, request.partner)
     require_place(output, request.agreement, request.data, side)
-    ledger = Ledger(state.database)
+    ledger = Ledger(state.store)
     with Peak() as peak:
         own = get_ready(request, state, tell)
         state.require_writable()
-        remove_leftovers(state)
+        state.require_whole()
         way.require_free()
         with _choose_workers(own) as chosen:
             _require_yes(confirm(_offer(own)))
@@ -114,7 +114,7 @@ def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsCh
 
 def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
-    ledger, agreement = Ledger(own.state.database), own.agreement
+    ledger, agreement = Ledger(own.state.store), own.agreement
     unfinished = find_unfinished(own.state, own.partner, agreement.to_toml())
     outlook = look_ahead(agreement, own.side, own.records)
     folder, out = own.state.folder, own.request.output.target
@@ -146,7 +146,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     """Everything that can be wrong on this side alone is found here, before anybody is called. `cut` is a run
     that was, which the request is of."""
     now, agreement, partner = datetime.now(UTC), request.agreement, request.partner
-    account = Ledger(state.database).find_account(request.dataset)
+    account = Ledger(state.store).find_account(request.dataset)
     side = own_side(agreement, partner)
     task = agreement.task
     task.protocol.require_engine(task, agreement.engine.build())
@@ -171,7 +171,7 @@ def get_ready(request: Request, state: State, tell: Tell, cut: StoredRun | None 
     ready = Ready(state, request, account, side, cards, records, uncovered, own, entropy, tell)
     if not task.protocol.places:
         return ready
-    return replace(ready, placing_key=find_placing_key(state.database, entropy.stream("placing key")))
+    return replace(ready, placing_key=find_placing_key(state.store, entropy.stream("placing key")))
 
 
 def _load(request: Request, side: Side, state: State, tell: Tell, entropy: Entropy | None) -> Records:
@@ -208,6 +208,7 @@ def reopen(
     state: State, name: str, changes: Resumption | None = None, tell: Tell = tell_nobody
 ) -> Iterator[tuple[Ready, Cut]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
+    state.require_whole()
     found = open_run(state, name)
     found.require_open()
     known = found.manifest
@@ -222,19 +223,19 @@ def reopen(
     # It may have been written before the run was cut.
     wrote = output.target is not None and output.settled == known.replaces
     require_place(output, agreement, request.data, Side(known.side), wrote)
-    with found.lock(), closing(found.open_journal()) as journal:
-        if journal.torn:
-            tell(Mended(name, journal.steps + 1))
+    with found.lock():
+        journal = found.open_journal()
+        journal.require_whole()
         own = get_ready(request, state, tell, found)
         _require_same_table(own, known)
         yield own, Cut(found, journal, _recall(own, found, journal))
 
 
-def _recall(own: Ready, run: StoredRun, journal: FileJournal) -> Kept | None:
+def _recall(own: Ready, run: StoredRun, journal: StoredJournal) -> Kept | None:
     """What is kept of a run that was charged; None of one that was not."""
     if not run.charged:
         return None
-    slots, charged = run.slots(), Ledger(own.state.database).recall(own.ask(run.manifest.run))
+    slots, charged = run.slots(), Ledger(own.state.store).recall(own.ask(run.manifest.run))
     if not own.release.holds(slots, charged.noise):
         raise _unfit(own.state)
     return Kept(run, own.mine(slots, run.manifest.partner_records), journal, charged.cost)

@@ -16,7 +16,6 @@ from accord.notices import (
     Done,
     Dropped,
     Listening,
-    Mended,
     Notice,
     Progress,
     Reading,
@@ -69,9 +68,6 @@ def tell_in_words(notice: Notice) -> str:
             return f"Dropped a caller from {host}: {reason}. {told}"
         case Connected(partner):
             return f"Connected to {partner}; both cards are right."
-        case Mended(run, step):
-            told = "ended in an answer that was cut while it was written, which never counted"
-            return f"The journal of run {run} {told}: step {step} is done again."
         case Charged(run):
             return f"Run {run}."
         case Progress():

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hmac
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +47,7 @@ _MOST_BYTES = 1 << 24
 """What no sound agreement's receipt reaches: 2 × 4096 columns of 128 characters, none of which takes more
 than 6 bytes in JSON, are below 7 MiB with their quotes and blanks; all the rest is below 1 MiB."""
 _SIGNATURE = 64
-_STATEMENT = struct.Struct("<32sQ32s")
+_STATEMENT = struct.Struct("<32sQ")
 _VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
 _LAST_SECOND = 253402300799
 """The end of the year 9999."""
@@ -66,6 +66,9 @@ _Number = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_p
 """An exact number: a ratio of two integers, neither of which Python writes with more than 4300 digits."""
 
 
+ParseCard = Callable[[bytes, Path], Card]
+
+
 class _PartyFacts(Spec):
     name: _Word
     card: _Word
@@ -82,9 +85,6 @@ class _PartyFacts(Spec):
     """As the agreement has them, so perhaps not printable: whoever shows them replaces that."""
     accord: _Word
     time: _Word
-    log: _Hash
-    """The last link of its log when it signed, by which its owner can tell whether a copy is older. To others
-    it says nothing, not even how long the log is."""
 
 
 class _Facts(Spec):
@@ -123,8 +123,6 @@ class Statement:
     accord: str
     time: int
     """Seconds since 1970, by its own clock."""
-    log: bytes
-    """The last link of its log."""
 
 
 def facts(
@@ -165,18 +163,17 @@ def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dic
         "disclosed": list(agreement.disclosed(side)),
         "accord": said.accord,
         "time": datetime.fromtimestamp(said.time, UTC).isoformat(),
-        "log": said.log.hex(),
     }
 
 
 def exchange_statements(own: Statement, records: int, noisy_total: int) -> Party[Statement]:
     """Tell version, time and link, and hear the partner's, whose numbers are known."""
-    yield Send(_STATEMENT.pack(own.accord.encode(), own.time, own.log))
-    version, seconds, log = _STATEMENT.unpack((yield from receive(_STATEMENT.size)).tobytes())
+    yield Send(_STATEMENT.pack(own.accord.encode(), own.time))
+    version, seconds = _STATEMENT.unpack((yield from receive(_STATEMENT.size)).tobytes())
     name = version.rstrip(b"\0")
     if not all(c in _VERSION for c in name) or seconds > _LAST_SECOND:
         raise PeerError(problem="a version or a time that cannot be read")
-    return Statement(records, noisy_total, name.decode(), seconds, log)
+    return Statement(records, noisy_total, name.decode(), seconds)
 
 
 def exchange_signatures(
@@ -214,9 +211,10 @@ def read_receipt(path: Path) -> Receipt:
     return decode_receipt(content, path)
 
 
-def receipt_of(run: StoredRun) -> Receipt:
-    """The receipt of a run that is done; raises unless both signatures hold, and are of this run."""
-    found = decode_receipt(run.read("receipt"), run.receipt)
+def receipt_of(run: StoredRun, content: bytes | None = None, parse: ParseCard = parse_card) -> Receipt:
+    """The receipt of a run that is done; raises unless both signatures hold, and are of this run. `content`:
+    what is kept of it, if that was read."""
+    found = decode_receipt(run.read("receipt") if content is None else content, run.receipt, parse)
     if found.facts["run"] != run.manifest.run:
         raise TrustError(
             problem=f"{run.receipt} is the receipt of another run, {found.facts['run']}.",
@@ -225,21 +223,22 @@ def receipt_of(run: StoredRun) -> Receipt:
     return found
 
 
-def decode_receipt(content: bytes, path: Path) -> Receipt:
+def decode_receipt(content: bytes, path: Path, parse: ParseCard = parse_card) -> Receipt:
     """The receipt in these bytes, which came from `path`; raises unless both signatures hold."""
     try:
         if len(content) > _MOST_BYTES:
             raise ValueError("too long")
         found = json.loads(content)
         body, signatures = found["receipt"], found["signatures"]
-        cards = {side: parse_card(signatures[side.value]["card"].encode(), path) for side in Side}
+        cards = {side: parse(signatures[side.value]["card"].encode(), path) for side in Side}
         signed = {side: bytes.fromhex(signatures[side.value]["signature"]) for side in Side}
+        said = _canonical(body)
         for side in Side:
-            verify(cards[side], signed[side], _signed(body, side))
+            verify(cards[side], signed[side], _TAG + side.value.encode() + said)
             if body["parties"][side.value]["card"] != cards[side].fingerprint:
                 raise ValueError("signed with another card")
         # Whoever makes two cards can sign anything; what is shown must at least have the right form.
-        _Facts.model_validate_json(_canonical(body), strict=True)
+        _Facts.model_validate_json(said, strict=True)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, TrustError):
         raise TrustError(
             problem=f"{path} is not a receipt that both sides signed, or it was changed.",

@@ -26,7 +26,7 @@ from accord.state.ledger import Entry, Ledger
 from accord.state.runs import StoredRun, open_run
 
 Ints = NDArray[np.int64]
-Ended = Literal["done", "closed", "most_matches", "no_table", "unequal", "waits"]
+Ended = Literal["done", "closed", "most_matches", "no_table", "unequal", "cut", "waits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Forgotten:
 
 def remember(state: State, name: str) -> Remembered | Forgotten:
     """What is kept of a run; raises if nothing is known of one of this name."""
-    ledger = Ledger(state.database)
+    ledger = Ledger(state.store)
     entries = ledger.runs()
     entry = next((one for one in entries if one.run == name), None)
     if entry is not None and not entry.kept:
@@ -133,6 +133,7 @@ def no_receipt(ended: Ended) -> str:
         "closed": "It has no receipt: it was closed before its end.",
         "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
         "no_table": "It has no receipt: it was closed, since by chance no table held the values of a side.",
+        "cut": "It has no receipt: it was cut where it may not go on.",
         "unequal": "It has no receipt: the two sides did not compute the same, or one broke off.",
     }[ended]
 

@@ -12,8 +12,7 @@ intersection only these are done again: asked anew, it would be a second set of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -23,6 +22,7 @@ import pyarrow as pa
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
+    Ending,
     NoTableError,
     NotResumedError,
     PeerError,
@@ -43,8 +43,8 @@ from accord.peer.handshake import (
     NONCE,
     WIRE,
     Hello,
-    Wish,
     exchange_sizes,
+    exchange_standings,
     greet,
     require_same_run,
     run_name,
@@ -69,10 +69,11 @@ from accord.run.result import charge_notice, done
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.journal import FileJournal
+from accord.state.journal import StoredJournal
 from accord.state.ledger import Ask, Charge, Ledger, RunParts
 from accord.state.manifest import Manifest
 from accord.state.runs import StoredRun, begin_run, fix_run, open_run
+from accord.state.witness import Standing, own_standing, remembered_standing, settle_loss, witness
 from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
 from accord.version import __version__
@@ -91,8 +92,8 @@ class RunConnection(PartnerConnection, Protocol):
     def seconds(self) -> float:
         """How long the connection has lasted."""
 
-    def started(self, run: str) -> None:
-        """From now on there is something to go on with."""
+    def started(self, run: str, once: bool = False) -> None:
+        """From now on there is something to go on with; if it goes on at all, of a run that asks `once`."""
 
     def expect(self, seconds: float) -> None:
         """The step that begins should take the partner so long."""
@@ -137,6 +138,20 @@ class Ready:
     def event(self) -> Event:
         return self.release.event
 
+    @property
+    def standing(self) -> Standing:
+        """What this side states of its runs with the partner."""
+        return own_standing(self.state, self.partner, self.agreement.party(self.side))
+
+    @property
+    def remembered(self) -> Standing:
+        """What the partner stated last."""
+        return remembered_standing(self.state, self.partner, self.agreement.party(self.side))
+
+    def hear(self, told: Standing, before: Standing) -> None:
+        """Remember what the partner states; raises if it stated more `before` it spoke."""
+        witness(self.state, self.partner, self.agreement.party(self.side), told, before)
+
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
@@ -144,6 +159,7 @@ class Ready:
         return Ask(
             *(run, self.account, self.partner, digest, release.place, self.event, snapshot),
             uncovered=self.uncovered,
+            own=self.agreement.party(self.side),
         )
 
     def mine(self, slots: Slots, partner_size: int) -> OwnSide:
@@ -166,7 +182,7 @@ class Kept:
 
     run: StoredRun
     mine: OwnSide
-    journal: FileJournal
+    journal: StoredJournal
     charged: Cost | None
 
 
@@ -175,7 +191,7 @@ class Cut:
     """A run that was cut; its folder is locked."""
 
     run: StoredRun
-    journal: FileJournal
+    journal: StoredJournal
     kept: Kept | None
     """None where it was cut before it was charged."""
 
@@ -183,14 +199,17 @@ class Cut:
 def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     """A new run."""
     digest = bytes.fromhex(own.agreement.digest)
-    hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
+    hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish, standing=own.standing)
+    before = own.remembered
     other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
+    own.hear(other.standing, before)
     name = run_name(hello, other)
     with hold_interrupts():
         run = begin_run(own.state, _manifest(own, name))
-        line.started(name)
-    with run.lock(), closing(run.open_journal()) as journal:
+        line.started(name, once=not own.agreement.protocol.compares)
+    with run.lock():
+        journal = run.open_journal()
         try:
             kept = yield from _charge(own, run, journal)
         except (PeerError, RefusedError, StoppedError) as error:
@@ -199,16 +218,16 @@ def begin(own: Ready, line: RunConnection) -> Party[Linked]:
             line.started(NO_RUN)
             if isinstance(error, StoppedError):
                 facts = {"partner": own.partner, "reason": error.reason, "mend": NOTHING_CHARGED}
-                raise StoppedError(ends=error.ends, **facts) from None
+                raise type(error)(ends=error.ends, **facts) from None
             raise
-        return (yield from _judge(own, kept, line, other.wish))
+        return (yield from _judge(own, kept, line, other))
 
 
 def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
     """A run that was cut."""
     run, journal, kept = cut.run, cut.journal, cut.kept
     name = run.manifest.run
-    line.started(name)
+    line.started(name, once=not own.agreement.protocol.compares)
     hello = Hello(
         own.side,
         bytes.fromhex(own.agreement.digest),
@@ -217,9 +236,12 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
         journal.steps,
         NO_COMMITMENTS if kept is None else commitments(kept.mine.slots, own.side),
         wish=own.team.wish,
+        standing=own.standing,
     )
+    before = own.remembered
     other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
+    own.hear(other.standing, before)
     first = journal.first()
     if first is not None and first != other.commitments:
         raise PeerError(problem="commitments to a table other than the one it began this run with")
@@ -228,6 +250,7 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
     engine = own.agreement.engine.build()
     problem = protocol.refuse_resume(task, *steps, resumes) or refuse_attempt(engine, min(steps), resumes)
     if problem:
+        run.change(ended="cut")
         raise NotResumedError(problem=problem)
     journal.meet(other.steps, protocol.steps_at_once(task), protocol.made_anew(task, min(steps)))
     if kept is None:
@@ -237,10 +260,10 @@ def go_on(own: Ready, cut: Cut, line: RunConnection) -> Party[Linked]:
         if size != kept.mine.partner_size:
             raise PeerError(problem="a size other than the one that it announced before")
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _judge(own, kept, line, other.wish))
+    return (yield from _judge(own, kept, line, other))
 
 
-def _charge(own: Ready, run: StoredRun, journal: FileJournal) -> Party[Kept]:
+def _charge(own: Ready, run: StoredRun, journal: StoredJournal) -> Party[Kept]:
     """Say that this side is ready, and hear it from the partner, which is then to be found here and there
     should either be cut off; charge the run, and fix my side of it with the noise that is kept, on disk as
     one."""
@@ -255,9 +278,7 @@ def _charge(own: Ready, run: StoredRun, journal: FileJournal) -> Party[Kept]:
 
     name = run.manifest.run
     with hold_interrupts():
-        charged = (
-            Ledger(own.state.database).charge(own.ask(name), own.release.draw, datetime.now(UTC), fix).cost
-        )
+        charged = Ledger(own.state.store).charge(own.ask(name), own.release.draw, datetime.now(UTC), fix).cost
     own.tell(charge_notice(name, charged))
     return Kept(open_run(own.state, name), fixed[0], journal, charged)
 
@@ -280,10 +301,15 @@ def _manifest(own: Ready, name: str) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: RunConnection, other: Hello) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        return (yield from _finish(own, kept, line, wish))
+        try:
+            return (yield from _finish(own, kept, line, other))
+        except StoppedError as error:
+            if error.ends not in ("", *_endings(own)):
+                raise PeerError(problem=f"a reason for which this run cannot end: {error.reason}") from None
+            raise
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -296,8 +322,21 @@ def _judge(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Lin
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Linked]:
-    """The protocol, the output and the receipt."""
+def _endings(own: Ready) -> Iterator[Ending]:
+    """By what the partner can have ended the run for good."""
+    agreement, task = own.agreement, own.agreement.task
+    if own.side.other in task.most_matches:
+        yield "most_matches"
+    if not (task.protocol.lists_bins and task.protocol.compares):
+        yield "no_table"
+    if agreement.engine.name == "dual":
+        yield "unequal"
+
+
+def _finish(own: Ready, kept: Kept, line: RunConnection, other: Hello) -> Party[Linked]:
+    """What each side states now that both are charged; the protocol, the output and the receipt."""
+    own.hear((yield from exchange_standings(own.standing)), other.standing)
+    settle_loss(own.state, own.partner)
 
     def watch(status: Status) -> None:
         own.tell(progress_of(status, line, own.team.figures()))
@@ -312,7 +351,7 @@ def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish) -> Party[Li
         own.team.expect(seconds)
 
     order = WorkOrder(agreement, own.side, own.request.reach, own.tell)
-    staff = own.team.comparers(order, line, wish)
+    staff = own.team.comparers(order, line, other.wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
@@ -374,9 +413,7 @@ def _write(own: Ready, kept: Kept, out: Target, found: PairTable | pa.Table) -> 
 def _sign(own: Ready, kept: Kept, outcome: Outcome, traffic: Callable[[], int]) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    with own.state.database.reading() as state:
-        log = state.register.position.link
-    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now, log)
+    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)

@@ -73,7 +73,7 @@ def set_budget(
     def change(old: Budget | None) -> Budget:
         return _change(old, epsilon, delta, runs, unlimited)
 
-    return Ledger(open_state(folder, os.environ).database).change_budget(dataset, change)
+    return Ledger(open_state(folder, os.environ).store).change_budget(dataset, change)
 
 
 def _change(

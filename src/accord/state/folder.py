@@ -1,9 +1,7 @@
-"""The state folder: where one installation keeps its identity, its ledger and what its runs need.
+"""The state folder: where one installation keeps its identity, its ledger and its runs.
 
-    <folder>/identity.pem     0600   one's own key and card                                (identity.py)
-    <folder>/state.sqlite     0600   accounts, releases, runs, partners, receipts          (log.py)
-    <folder>/contents/        0700   what is too long for it, by its digest                (log.py)
-    <folder>/runs/<run>/      0700   what grows while a run is under way: its journal      (runs.py)
+    <folder>/state.sqlite     0600   everything that lasts                                 (store.py)
+    <folder>/runs/<run>/      0700   the lock of a run, and its receipt to be handed on    (runs.py)
 
 The folder is named by the caller or is `accord` in the user's XDG state folder. Whoever reads it can take the
 noise off what the partner saw, so nothing in it is open to others.
@@ -22,8 +20,8 @@ from functools import cached_property
 from pathlib import Path
 
 from accord.errors import StateError, UsageError
-from accord.state.database import Database
 from accord.state.files import make_folder
+from accord.state.store import Store
 
 _PROBE = 1 << 18
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -36,13 +34,9 @@ class State:
     folder: Path
 
     @cached_property
-    def database(self) -> Database:
-        """Everything that lasts, but for the key and what grows with a run."""
-        return Database(self.folder)
-
-    @property
-    def identity(self) -> Path:
-        return self.folder / "identity.pem"
+    def store(self) -> Store:
+        """Everything that lasts."""
+        return Store(self.folder)
 
     def require_writable(self) -> None:
         """Raise if nothing can be written here: tried, since rights alone do not tell.
@@ -58,6 +52,11 @@ class State:
         except OSError as error:
             mend = "Make room there, or see that you may write; nothing in it is lost."
             raise StateError(path=self.folder, reason=error.strerror, mend=mend) from None
+
+    def require_whole(self) -> None:
+        """Raise if a row is missing, or is an older one."""
+        with self.store.reading() as state:
+            state.require_whole()
 
     def run(self, run: str) -> Path:
         """The folder of a run; it need not exist."""

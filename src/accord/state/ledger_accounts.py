@@ -9,13 +9,13 @@ import shlex
 
 from accord.errors import AccountError
 from accord.naming import fold_name
-from accord.state.register import Register
+from accord.state.store import Transaction
 from accord.wording import nearest
 
 
-def require_account(register: Register, dataset: str | None) -> str:
+def require_account(state: Transaction, dataset: str | None) -> str:
     """The account in its owner's spelling; without a name the only one there is. Raises `AccountError`."""
-    names = _names(register)
+    names = _names(state)
     if dataset is not None:
         return names[_find(names, dataset)]
     if len(names) != 1:
@@ -23,11 +23,11 @@ def require_account(register: Register, dataset: str | None) -> str:
     return next(iter(names.values()))
 
 
-def require_unused(register: Register, dataset: str) -> str:
+def require_unused(state: Transaction, dataset: str) -> str:
     """The account in its owner's spelling; raises `AccountError` if a run was ever charged to it."""
-    names = _names(register)
+    names = _names(state)
     account = _find(names, dataset, making=False)
-    if runs := sum(1 for _ in register.charged(account)):
+    if runs := sum(1 for _ in state.rows("run", "account = ? AND charge IS NOT NULL", account)):
         raise AccountError(
             problem=f"The account '{names[account]}' has {runs:,} {'run' if runs == 1 else 'runs'}, and what "
             "a partner was shown cannot be taken back: it stays."
@@ -35,9 +35,9 @@ def require_unused(register: Register, dataset: str) -> str:
     return names[account]
 
 
-def _names(register: Register) -> dict[str, str]:
+def _names(state: Transaction) -> dict[str, str]:
     """The names that owners gave their accounts, by folded name."""
-    return {account: found.name for account, found in sorted(register.accounts.items())}
+    return {row["name"]: row["shown"] for row in state.rows("account")}
 
 
 def _find(names: dict[str, str], dataset: str, making: bool = True) -> str:

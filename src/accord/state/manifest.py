@@ -1,12 +1,12 @@
 """What a run is and how far: its manifest, with what its owner had asked for. Kept in the database as JSON.
 
-The agreement in it is kept apart, as a content: many runs have the same.
+The agreement in it is a part of its own (runs.py).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from accord.table.sinks.targets import Target, as_target_or_none
 from accord.table.sources.opening import Place
 
 _MOST_WRONG = 3
-_FOR_GOOD = ("no_table", "unequal")
+_FOR_GOOD = ("no_table", "unequal", "cut")
 """Endings after which another attempt would tell something."""
 
 
@@ -103,7 +103,7 @@ class Manifest:
         return self.wrong >= _MOST_WRONG or self.ended in _FOR_GOOD
 
     @property
-    def state(self) -> Literal["done", "closed", "most_matches", "no_table", "unequal", "waits"]:
+    def state(self) -> Literal["done", "closed", "most_matches", "no_table", "unequal", "cut", "waits"]:
         """How far it is; only a run that waits has something to go on to."""
         if self.done:
             return "done"
@@ -113,6 +113,9 @@ class Manifest:
 def encode_manifest(manifest: Manifest) -> dict[str, Any]:
     """The manifest as it is kept, without its agreement, which is a content."""
     return {name: value for name, value in asdict(manifest).items() if name != "agreement"}
+
+
+_NAMES, _ASKED = ({field.name for field in fields(kind)} for kind in (Manifest, StoredRequest))
 
 
 @cache
@@ -131,8 +134,7 @@ def decode_manifest(found: object) -> Manifest:
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
     possible = all(0 <= size < 1 << 63 for size in (manifest.records, manifest.partner_records))
-    known = asdict(manifest)
-    odd = set(found) - set(known) or set(found["request"]) - set(known["request"])
+    odd = set(found) - _NAMES or set(found["request"]) - _ASKED
     if odd or manifest.side not in ("A", "B") or not possible:
         raise ValueError("not a manifest")
     return manifest

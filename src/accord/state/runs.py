@@ -1,19 +1,17 @@
-"""What one run keeps, so that it can go on after a cut and be shown.
+"""What one run keeps, so that it can go on after a cut and be shown: rows of the store (store.py).
 
-In the database (database.py), as one entry with its charge and then as changes to it: the manifest, which is
-what the run is and how far; and its contents, by name:
+    run       what it was charged, and whether it is done
+    part      by name:
+        manifest      what the run is and how far, as JSON (manifest.py)
+        agreement     as TOML
+        slots         the slots with their salts, fixed for the run (their order is as secret as the noise)
+        receipt       once both sides have signed it
+        key-DIGEST    the key of the digest of the output that a receipt names; a run that is done again has
+                      another key, and whichever receipt is there finds its own
+    step      the answers of the steps that are done (journal.py)
 
-    agreement     as TOML
-    slots         the slots with their salts, fixed for the run (their order is as secret as the noise)
-    receipt       once both sides have signed it
-    key-DIGEST    the key of the digest of the output that a receipt names; a run that is done again has
-                  another key, and whichever receipt is there finds its own
-
-In its folder, 0700, what grows while the run is under way, and is checked by itself:
-
-    journal       the answers of the steps that are done, each synced before anything that follows is sent
-    lock          held by the process that works on the run
-    receipt       a copy, to be handed on; nothing here reads it
+In its folder, 0700, is nothing that is read again: the lock, held by the process that works on the run, and a
+copy of the receipt, to be handed on.
 
 Whoever changes anything here holds the lock. A run whose partner gave three wrong answers is closed. A wrong
 answer is never kept, so the run could go on for ever; but that it was refused, and when, tells the partner
@@ -23,41 +21,45 @@ something each time.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from accord.errors import ClosedByChanceError, ClosedError, ClosedUnequalError, StateError, UsageError
+from accord.errors import (
+    ClosedByChanceError,
+    ClosedError,
+    ClosedUnequalError,
+    NotResumedError,
+    StateError,
+    UsageError,
+)
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.slots import Ints, Slots, read_counts
 from accord.spill import Scratch
-from accord.state.database import Reading
 from accord.state.files import write_private
 from accord.state.folder import State, require_private
-from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
-from accord.state.ledger import RunParts
+from accord.state.journal import StoredJournal, count_steps
+from accord.state.ledger import MANIFEST, RunParts, change_manifest, forget_run, new_run
 from accord.state.manifest import Manifest, decode_manifest, encode_manifest
-from accord.state.register import KnownRun, RunBegun, RunChanged, RunDone, RunForgotten
+from accord.state.store import Row, Transaction
 
+BROKEN = "Restore it from a copy, or start a new run; under the same snapshot it spends nothing again."
+_AGREEMENT = "agreement"
 _SLOTS = b"accord slots 1\n"
-_OLDER = (
-    "Restore the latest one: what was spent since would be spent again. If there is none, count by hand what "
-    "the runs cost that it does not know, and move their folders away."
-)
 
 
 class StoredRun:
     """A run that is kept."""
 
-    def __init__(
-        self, state: State, manifest: Manifest, contents: Mapping[str, str], charged: bool = False
-    ) -> None:
-        self._state, self.manifest, self._contents = state, manifest, dict(contents)
+    def __init__(self, state: State, manifest: Manifest, charged: bool = False) -> None:
+        self._state, self.manifest = state, manifest
         self.charged = charged
         """Or only begun: nothing of it was sent but the size of the table, and it has no slots."""
 
@@ -76,53 +78,44 @@ class StoredRun:
         """For what is too much for memory: beside the journal, which has the room and the owner for it."""
         return Scratch(self.path, f"Make room there; then continue with `accord resume {self.manifest.run}`.")
 
-    def open_journal(self) -> FileJournal:
+    def open_journal(self) -> StoredJournal:
         """The journal, to go on with. *Requires*: the run is locked."""
-        return FileJournal(self.path / "journal")
+        return StoredJournal(self._state.store, self.manifest.run)
 
     def steps(self) -> int:
-        """How many steps are kept; nothing is changed, so the run may be in use."""
-        path = self.path / "journal"
-        try:
-            with path.open("rb") as file:
-                return len(scan(file).starts)
-        except (OSError, ValueError) as error:
-            raise unreadable(path, error) from None
+        """How many steps are kept."""
+        return count_steps(self._state.store, self.manifest.run)
 
     def partner_counts(self) -> Ints | None:
         """The noisy counts that the partner opened, of a run with bins that got so far: its second step."""
-        path = self.path / "journal"
-        try:
-            with path.open("rb") as file:
-                found = scan(file)
-                if len(found.starts) < 2:
-                    return None
-                file.seek(found.starts[1])
-                return read_counts(file.read(found.ends[2] - found.starts[1]))
-        except (OSError, ValueError) as error:
-            raise unreadable(path, error) from None
+        with self._state.store.reading() as state:
+            answer = state.content("step", self.manifest.run, 1)
+        return None if answer is None else read_counts(bytes(answer))
 
-    def names(self) -> tuple[str, ...]:
-        """Of its contents."""
-        return tuple(self._contents)
+    def has(self, name: str) -> bool:
+        """Whether it keeps a content of this name."""
+        with self._state.store.reading() as state:
+            return state.has("part", "owner = ? AND name = ?", self.manifest.run, name)
 
     def read(self, name: str) -> bytes:
         """One of its contents; raises `DamagedError` unless it is there as it was kept."""
-        run = self.manifest.run
-        if name not in self._contents:
-            raise StateError(path=self.path, reason=f"the run {run} has no {name}", mend=BROKEN)
-        with self._state.database.reading() as state:
-            return state.content(self._contents[name], f"the {name} of the run {run}")
+        with self._state.store.reading() as state:
+            found = state.content("part", self.manifest.run, name)
+        if found is None:
+            raise StateError(path=self.path, reason=f"the run {self.manifest.run} has no {name}", mend=BROKEN)
+        return bytes(found)
 
     def keep(self, contents: Mapping[str, bytes], **changes: object) -> None:
         """Keep contents, and change what is known of the run with them."""
-        manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
-        with self._state.database.writing() as state:
-            named = {name: state.keep(content) for name, content in contents.items()}
-            told, kind = encode_manifest(manifest), RunDone if changes.get("done") else RunChanged
-            state.add(kind(manifest.run, {name: told[name] for name in changes}, named))
+        run, manifest = self.manifest.run, replace(self.manifest, **changes)  # type: ignore[arg-type]
+        told = encode_manifest(manifest)
+        with self._state.store.writing() as state:
+            for name, content in contents.items():
+                state.keep("part", run, name, (content,))
+            change_manifest(state, run, {name: told[name] for name in changes})
+            if changes.get("done"):
+                state.put("run", **_row(state, run) | {"done": 1})
         self.manifest = manifest
-        self._contents |= named
 
     def change(self, **changes: object) -> None:
         """Change what is known of the run."""
@@ -135,7 +128,7 @@ class StoredRun:
             return decode_slots(content)
         except ValueError:
             what = f"the slots of the run {self.manifest.run} cannot be read"
-            raise StateError(path=self._state.database.path, reason=what, mend=BROKEN) from None
+            raise StateError(path=self._state.store.path, reason=what, mend=BROKEN) from None
 
     def keep_receipt(self, content: bytes, outcome: Outcome, octets: int) -> None:
         """Keep the receipt, the key of its digest of the output, what the phases took, how many bytes went in
@@ -160,8 +153,8 @@ class StoredRun:
     def abandon(self) -> None:
         """Remove a run that was begun, and that the partner has no part in. *Requires*: it is not charged."""
         assert not self.charged
-        with self._state.database.writing() as state:
-            state.add(RunForgotten(self.manifest.run))
+        with self._state.store.writing() as state:
+            forget_run(state, _row(state, self.manifest.run))
         self._state.remove_run(self.manifest.run)
 
     def refuse(self, problem: str) -> None:
@@ -175,6 +168,11 @@ class StoredRun:
             raise ClosedByChanceError(run=self.manifest.run)
         if self.manifest.ended == "unequal":
             raise ClosedUnequalError(run=self.manifest.run)
+        if self.manifest.ended == "cut":
+            raise NotResumedError(
+                problem=f"The run {self.manifest.run} was cut where it may not go on. Both start again with "
+                "`accord link`, which costs nothing under the same `snapshot=` and counts as a run."
+            )
         if self.manifest.closed:
             raise ClosedError(
                 run=self.manifest.run, partner=self.manifest.partner, count=self.manifest.wrong, last=last
@@ -212,16 +210,17 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def begin_run(state: State, manifest: Manifest) -> StoredRun:
-    """A new run, before the partner is told of it. A folder that is there though no run was begun has an
-    empty journal, and is taken away before the next."""
-    with state.database.writing() as opened:
-        if manifest.run in opened.register.runs:
+    """A new run, before the partner is told of it."""
+    name = manifest.run
+    with state.store.writing() as opened:
+        if opened.has("run", "name = ?", name):
             reason, mend = "there is a run of this name already", "Run again."
-            raise StateError(path=state.run(manifest.run), reason=reason, mend=mend)
-        write_private(state.create_run(manifest.run) / "journal", TAG)
-        named = {"agreement": opened.keep(manifest.agreement.encode())}
-        opened.add(RunBegun(manifest.run, encode_manifest(manifest), named))
-    return StoredRun(state, manifest, named)
+            raise StateError(path=state.run(name), reason=reason, mend=mend)
+        opened.put("run", **new_run(opened, name))
+        opened.keep("part", name, _AGREEMENT, (manifest.agreement.encode(),))
+        change_manifest(opened, name, encode_manifest(manifest))
+        state.create_run(name)
+    return StoredRun(state, manifest)
 
 
 def fix_run(partner_records: int, slots: Slots) -> RunParts:
@@ -229,72 +228,52 @@ def fix_run(partner_records: int, slots: Slots) -> RunParts:
     return RunParts({"partner_records": partner_records}, {"slots": encode_slots(slots)})
 
 
-def remove_leftovers(state: State) -> list[str]:
-    """Remove the folders of runs that were never begun, or that were forgotten, where a process was killed in
-    between; their names. Raises at one that the database does not know though steps of it are there: it is
-    an older copy, which has forgotten what was spent since, and would draw its noise again."""
-    removed = []
-    with state.database.writing() as opened:
-        known = opened.register.runs
-        for folder in sorted(path for path in (state.folder / "runs").glob("[!.]*") if path.is_dir()):
-            run = known.get(folder.name)
-            if run is None and not _is_empty(folder):
-                reason = f"it does not know the run {folder.name}, whose folder is here: it is an older copy"
-                raise StateError(path=state.database.path, reason=reason, mend=_OLDER)
-            if run is None or not run.kept:
-                state.remove_run(folder.name)
-                removed.append(folder.name)
-    return removed
-
-
-def _is_empty(folder: Path) -> bool:
-    # A journal that was not yet in its place has a dot before its name, and says nothing either.
-    files = [path for path in folder.rglob("*") if not path.name.startswith((".journal.", "lock"))]
-    return all(path.name == "journal" and path.read_bytes() == TAG for path in files)
-
-
 def open_run(state: State, run: str) -> StoredRun:
     """A run that is kept."""
-    with state.database.reading() as read:
-        known = read.register.runs.get(run)
-        if known is None or not (known.kept and known.begun):
+    with state.store.reading() as read:
+        row = read.row("run", "name = ? AND kept", run)
+        if row is None or not read.has("part", "owner = ? AND name = ?", run, _AGREEMENT):
             raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.")
-        return _open(state, read, known, {})
+        return _open(state, read, row)
 
 
 def list_runs(
-    state: State, wanted: Callable[[KnownRun], bool] = lambda run: True
+    state: State, wanted: Callable[[Row], bool] = lambda run: True
 ) -> tuple[list[StoredRun], list[str]]:
     """All runs that are kept and `wanted`, the latest first; and the names of those that cannot be read."""
-    found, broken, agreements = list[StoredRun](), list[str](), dict[str, str]()
-    with state.database.reading() as read:
-        for known in read.register.runs.values():
+    found, broken = list[StoredRun](), list[str]()
+    with state.store.reading() as read:
+        for row in read.rows("run", "kept"):
             try:
-                if known.kept and known.begun and wanted(known):
-                    found.append(_open(state, read, known, agreements))
-            except (KeyError, ValueError, StateError):
-                broken.append(known.name)
+                if wanted(row) and read.has("part", "owner = ? AND name = ?", row["name"], _AGREEMENT):
+                    found.append(_open(state, read, row))
+            except StateError:
+                broken.append(row["name"])
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
 
 
-def _open(state: State, read: Reading, known: KnownRun, agreements: dict[str, str]) -> StoredRun:
-    name = known.name
+def _open(state: State, read: Transaction, row: Row) -> StoredRun:
+    name = row["name"]
+    found, agreement = (read.content("part", name, part) for part in (MANIFEST, _AGREEMENT))
     try:
-        digest = known.contents["agreement"]
-        if digest not in agreements:
-            agreements[digest] = read.content(digest, f"the agreement of the run {name}").decode()
-        manifest = decode_manifest({**known.manifest, "agreement": agreements[digest]})
+        known: dict[str, Any] = json.loads(found or b"")
+        manifest = decode_manifest({**known, "agreement": (agreement or b"").decode()})
         if manifest.run != name:
             raise ValueError("not this run")
-    except (KeyError, ValueError):
+    except (ValueError, TypeError):
         reason = f"what is kept of the run {name} cannot be read"
-        raise StateError(path=state.database.path, reason=reason, mend=BROKEN) from None
-    return StoredRun(state, manifest, known.contents, known.charged is not None)
+        raise StateError(path=state.store.path, reason=reason, mend=BROKEN) from None
+    return StoredRun(state, manifest, row["charge"] is not None)
+
+
+def _row(state: Transaction, run: str) -> Row:
+    (row,) = state.rows("run", "name = ?", run)
+    return row
 
 
 def find_waiting(state: State) -> list[Manifest]:
     """The runs that can go on, the latest first."""
-    found, broken = list_runs(state, lambda run: not run.done)
+    found, broken = list_runs(state, lambda run: not run["done"])
     for name in broken:
         # Raises what is wrong with the first that cannot be read.
         open_run(state, name)
@@ -303,9 +282,9 @@ def find_waiting(state: State) -> list[Manifest]:
 
 def find_last_done(state: State) -> Manifest | None:
     """The run that was charged last of those that are done, if any is."""
-    with state.database.reading() as read:
-        names = [run.name for run in read.register.runs.values() if run.done and run.kept]
-    return open_run(state, names[-1]).manifest if names else None
+    with state.store.reading() as read:
+        done = sorted(read.rows("run", "done AND kept"), key=lambda run: run["charge"])
+    return open_run(state, done[-1]["name"]).manifest if done else None
 
 
 def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ...]:

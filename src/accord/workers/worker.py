@@ -17,12 +17,9 @@ import queue
 import signal
 import socket
 import ssl
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -55,28 +52,6 @@ from accord.workers.resources import Peak, expected_seconds, held_bytes
 from accord.workers.routing import encode_token
 
 
-@dataclass(frozen=True)
-class _Identity:
-    identity: Path
-
-
-@contextmanager
-def _in_a_file(content: bytes) -> Iterator[Path]:
-    """A key as OpenSSL takes it, from a file only: in memory, where nobody finds it on a disk, or where there
-    is no such thing one that is 0600 and gone at once."""
-    if hasattr(os, "memfd_create"):
-        with os.fdopen(os.memfd_create("identity"), "wb") as file:
-            file.write(content)
-            file.flush()
-            yield Path(f"/proc/self/fd/{file.fileno()}")
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            named = Path(folder) / "identity.pem"
-            named.touch(0o600)
-            named.write_bytes(content)
-            yield named
-
-
 class Worker:
     """What a worker does, whatever carries its messages."""
 
@@ -91,8 +66,7 @@ class Worker:
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
         self._identity, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
         self.certificate = card.der
-        with _in_a_file(self._identity) as file:
-            self._context = make_context(kind, _Identity(file), None)
+        self._context = make_context(kind, self._identity, None)
         self._channel: TlsChannel | None = None
         self._session: Any = None
 

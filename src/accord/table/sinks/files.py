@@ -11,13 +11,15 @@ far longer than what it sent. A file that would not fit is not begun.
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
 import secrets
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -130,9 +132,12 @@ def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]
     """A new file beside the target, which takes its place when it is whole: no reader ever sees half a
     file."""
     with told(path, option):
+        _clear(path)
         made = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
-        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        held = os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
         try:
+            with suppress(OSError):  # Not every file system has locks.
+                fcntl.flock(held, fcntl.LOCK_EX)
             yield made
             with open(made, "rb") as file:
                 os.fsync(file.fileno())
@@ -143,6 +148,19 @@ def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]
         finally:
             # Not there any more once it was renamed.
             made.unlink(missing_ok=True)
+            os.close(held)
+
+
+def _clear(path: Path) -> None:
+    """Remove what processes left beside the target that were killed while they wrote it: no one holds it."""
+    for left in path.parent.glob(f".{glob.escape(path.name[:40])}.{'[0-9a-f]' * 16}"):
+        with suppress(OSError):
+            held = os.open(left, os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+            finally:
+                os.close(held)
 
 
 def place_anew(made: Path, path: Path) -> None:
