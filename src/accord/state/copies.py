@@ -4,7 +4,7 @@ A copy is a store itself (store.py), 0600, and holds secrets: the key, noise, sl
 also while runs go on.
 
 The invariant: a copy is put in place whole or not at all, and takes nothing back that a partner has seen, as
-far as that can be known here. What only a partner knows cannot be: it will refuse (run/witness.py).
+far as that can be known here. What only a partner knows cannot be: it will refuse (witness.py).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class StoredRun:
 
     @property
     def scratch(self) -> Scratch:
-        """For what is too much for memory: beside the journal, which has the room and the owner for it."""
+        """For what is too much for memory: in its folder, which has the owner for it."""
         return Scratch(self.path, f"Make room there; then continue with `accord resume {self.manifest.run}`.")
 
     def open_journal(self) -> StoredJournal:
@@ -91,11 +91,6 @@ class StoredRun:
         with self._state.store.reading() as state:
             answer = state.content("step", self.manifest.run, 1)
         return None if answer is None else read_counts(bytes(answer))
-
-    def has(self, name: str) -> bool:
-        """Whether it keeps a content of this name."""
-        with self._state.store.reading() as state:
-            return state.has("part", "owner = ? AND name = ?", self.manifest.run, name)
 
     def read(self, name: str) -> bytes:
         """One of its contents; raises `DamagedError` unless it is there as it was kept."""

@@ -11,6 +11,7 @@ far longer than what it sent. A file that would not fit is not begun.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
@@ -138,6 +139,9 @@ def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]
         try:
             with suppress(OSError):  # Not every file system has locks.
                 fcntl.flock(held, fcntl.LOCK_EX)
+            if not os.fstat(held).st_nlink:
+                # Another process that clears up came between the two.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             yield made
             with open(made, "rb") as file:
                 os.fsync(file.fileno())
